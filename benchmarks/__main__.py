@@ -30,6 +30,7 @@ BENCHMARKS = {
     "busy_cores": ("tensorflow",),
     "graphs": ("tensorflow",),
     "memory": (),
+    "random": (),
     "training": ("tensorflow", "jax"),
     "keras": ("tensorflow",),
     "distribution": ("tensorflow",),

@@ -461,6 +461,8 @@ NO_ROW = {
     "array.broadcast_static_shape": "takes shapes, no tensors",
     "image_hsv.random_hue": "draws, which its tests look at",
     "image_hsv.random_saturation": "draws, which its tests look at",
+    "image_hsv.stateless_random_hue": "draws, which its tests look at",
+    "image_hsv.stateless_random_saturation": "draws, which its tests look at",
     "signal.inverse_stft_window_fn": "makes a function, which the tests of `inverse_stft` use",
     "printing.Print": "prints: test_debug_in_graphs",
     "printing.print": "prints: test_debug_in_graphs",

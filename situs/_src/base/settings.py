@@ -192,6 +192,11 @@ def _seconds(name: str, default: float) -> float:
     return found
 
 
+def no_compiler() -> bool:
+    """``SITUS_NO_COMPILER=1``: compile no C on first use, and take the slower ways to the same results."""
+    return os.environ.get("SITUS_NO_COMPILER", "") not in ("", "0")
+
+
 def verify_kernels() -> bool:
     """``SITUS_VERIFY=1``: check every kernel's result against the op's shape and dtype rules."""
     return os.environ.get("SITUS_VERIFY", "") not in ("", "0")

@@ -43,6 +43,9 @@ class MemoryCache(Transformation):
 
     title = "Cache"
 
+    def pass_over(self, binding: Binding) -> None:
+        """What is kept is gone through: nothing else begins."""
+
     def start(self, binding: Binding) -> Stream:
         """Begins an iteration of what is kept, or of what is to be kept."""
         memory = binding.memory(self)
@@ -100,6 +103,9 @@ class FileCache(Transformation):
         if input.where is not None:
             raise InvalidArgumentError("Elements on a device cannot be kept in a file; use cache() before that.")
         self._file = CacheFile(path, input.spec)
+
+    def pass_over(self, binding: Binding) -> None:
+        """What is kept is gone through: nothing else begins."""
 
     def start(self, binding: Binding) -> Stream:
         """Begins an iteration of what is in the file; if there is none yet, writes one."""

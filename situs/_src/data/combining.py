@@ -11,9 +11,10 @@ from __future__ import annotations
 
 import builtins
 import math
-import random
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Self
+
+import numpy as np
 
 from situs._src.base import dtype as dt
 from situs._src.base.errors import ArgumentError, DTypeError, FailedPreconditionError, InvalidArgumentError, shown
@@ -22,9 +23,11 @@ from situs._src.base.typing import ArrayLike
 from situs._src.data.base import DatasetV2, node_of
 from situs._src.data.element import Element, Spec, joined
 from situs._src.data.node import INFINITE, UNKNOWN, Binding, Failure, Node, Stream
-from situs._src.data.seeding import seed_for
+from situs._src.data.seeding import seed_for, words_of
 from situs._src.data.table import SideBySide
 from situs._src.ops.attribute import as_bool
+from situs._src.ops.philox.sequence import Words, doubles
+from situs._src.ops.philox.words import scrambled
 
 
 class Combining(DatasetV2):
@@ -190,6 +193,10 @@ class Concatenate(Node):
     def __init__(self, first: Node, second: Node) -> None:
         super().__init__(_common_spec([first, second]), (first, second))
 
+    def pass_over(self, binding: Binding) -> None:
+        """Leaves out an iteration of the first: the others would begin later."""
+        self.inputs[0].pass_over(binding)
+
     def start(self, binding: Binding) -> Stream:
         """Begins an iteration of the first; that of the second begins at its end."""
         return Stream(self._all(binding))
@@ -279,16 +286,20 @@ class Sample(Node):
         """Begins an iteration of each."""
         seed = binding.order(self, self._seed, self._again)
         streams = [node.start(binding).elements() for node in self.inputs]
-        return Stream(self._drawn(streams, random.Random(seed)))
+        return Stream(self._drawn(streams, words_of(seed)))
 
-    def _drawn(self, streams: list[Iterator[Any]], generator: random.Random) -> Iterator[Any]:
-        chances = list(self._chances)
-        while sum(chances):
-            number = generator.choices(builtins.range(len(streams)), chances)[0]
-            item = next(streams[number], _END)
+    def _drawn(self, streams: list[Iterator[Any]], words: Words) -> Iterator[Any]:
+        """Each draw is a stateless one of a category, whose seed is two words; of what has ended nothing comes."""
+        going = [number for number, chance in enumerate(self._chances) if chance]
+        edges = np.cumsum([self._chances[number] for number in going])
+        left = set(going)
+        while left:
+            point = doubles(scrambled(words.next(), words.next()), 0, 1)[0] * edges[-1]
+            number = going[min(int(np.searchsorted(edges, point, side="right")), len(going) - 1)]
+            item = next(streams[number], _END) if number in left else _END
             if item is not _END:
                 yield item
             elif self._stops:
                 return
             else:
-                chances[number] = 0.0
+                left.discard(number)

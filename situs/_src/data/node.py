@@ -278,7 +278,7 @@ class Binding:
             if chosen is None and begun and not again:
                 chosen = begun[-1]  # one order for all of it, also where it goes on after a restart
             if chosen is None:
-                epoch = self.memory(node).next_epoch() if again else 0
+                epoch = self.memory(node).next_epoch() if again else None
                 chosen = order_seed(self._drawn_for(node, drawn) if seed is None else seed, epoch)
             if self._outer is None:
                 self.draws.seeds.setdefault(id(node), []).append(chosen)
@@ -334,6 +334,11 @@ class Node:
     def start(self, binding: Binding) -> Stream:
         """Begins an iteration."""
         raise NotImplementedError
+
+    def pass_over(self, binding: Binding) -> None:
+        """Leaves out an iteration, of what would begin with it: those that count theirs are one further on."""
+        for node in self.inputs:
+            node.pass_over(binding)
 
     def start_after(self, binding: Binding, count: int) -> Stream:
         """Begins an iteration behind the first `count` elements, none of which is an error."""

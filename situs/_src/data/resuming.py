@@ -17,6 +17,7 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from situs._src.base.errors import DataLossError, FailedPreconditionError, InvalidArgumentError, shown
+from situs._src.base.streams import COUNTERS
 from situs._src.checkpoints.strict_json import loads
 from situs._src.data.cursor import Cursor
 from situs._src.data.function import ElementFunction
@@ -57,15 +58,15 @@ class Position(NamedTuple):
         """
         try:
             found = loads(content)
-            draws = [(_natural(epoch), [_natural(seed) for seed in seeds]) for epoch, seeds in found["draws"]]
+            draws = [(_natural(epoch), [_natural(seed, COUNTERS) for seed in seeds]) for epoch, seeds in found["draws"]]
             stages = [str(stage) for stage in found["stages"]]
             return Position(_natural(found["taken"]), bool(found["failed"]), stages, draws)
         except (AttributeError, KeyError, TypeError, ValueError) as error:
             raise DataLossError(f"The saved position of an iterator is not what Situs writes: {shown(error)}") from None
 
 
-def _natural(number: object) -> int:
-    if type(number) is not int or not 0 <= number < _LARGEST:
+def _natural(number: object, limit: int = _LARGEST) -> int:
+    if type(number) is not int or not 0 <= number < limit:
         raise ValueError(f"{shown(number)} is no number that it could have")
     return number
 

@@ -1,27 +1,27 @@
-"""Seeds of datasets.
+"""Seeds of datasets: TensorFlow's rules.
 
-    global seed   seed       the order depends on
-    none          none       nothing: every iteration has its own
-    set           none       the global seed, and how many datasets were made since
-    set or none   given      both: two datasets with the same seed have the same order
+A dataset has two seeds, as a random op has (`ops.seeds`), taken when it is made: two datasets that are given the same
+seed have the same order. They are kept as one number, the second shifted by 64 bits.
 
-An iteration mixes in how often the dataset was iterated before, unless it is to be the same each time.
+    seeds of the dataset           words 0, 1    2, 3    4, 5   of the stream that they begin, are the
+    seeds of its iterations              first   second  third  one; their streams say which element comes next
+
+A dataset whose iterations are all alike begins each with the seeds of its own.
 """
 
 from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from situs._src.base.devices.scope import here
 from situs._src.base.errors import DTypeError
-from situs._src.base.mixing import UNPREDICTABLE, mix, unpredictable
+from situs._src.base.mixing import unpredictable
+from situs._src.base.streams import WORD, of_seeds
 from situs._src.base.tensor import read
 from situs._src.ir.graph.function import outermost
 from situs._src.ir.graph.tensor import SymbolicTensor
 from situs._src.ops import seeds
+from situs._src.ops.philox.sequence import Words
 from situs._src.runtime.symbolic.fold import constant_value
-
-_DEFAULT = 87654321  # in the place of a global seed, for programs that give seeds of their own alone
 
 
 class LateSeed(NamedTuple):
@@ -29,19 +29,19 @@ class LateSeed(NamedTuple):
 
     Attributes:
         given: The tensor of a graph that the program gave.
-        globally: What is mixed with its value.
+        globally: The global seed; -1 for none.
     """
 
     given: SymbolicTensor
     globally: int
 
     def settled(self, value: int) -> int:
-        """The seed, for a value of the tensor."""
-        return mix((4, self.globally, value))
+        """The seeds, for a value of the tensor."""
+        return _together(seeds.both_seeds(None if self.globally < 0 else self.globally, value))
 
 
 def late_seed_for(seed: Any) -> int | LateSeed | None:
-    """The seed of a dataset that is made now, which may be a tensor of a graph.
+    """The seeds of a dataset that is made now, which may be given by a tensor of a graph.
 
     Raises:
         DTypeError: the tensor is no integer scalar.
@@ -55,20 +55,30 @@ def late_seed_for(seed: Any) -> int | LateSeed | None:
     if not given.dtype.is_integer or given.shape.rank not in (0, None):
         raise DTypeError(f"A seed is an integer or None, got {seed!r} of type {type(seed).__name__!r}.")
     graph = outermost(given.graph)
-    return LateSeed(given, seeds.next_seed(0) if graph.compares_elements else mix((9, graph.seed or _DEFAULT)))
+    globally = seeds.eager.seed if graph.compares_elements else graph.seed
+    return LateSeed(given, -1 if globally is None else globally % seeds.MOST)
 
 
 def seed_for(seed: Any) -> int | None:
-    """The seed of a dataset that is made now; None if there shall be none."""
-    given = None if seed is None else seeds.as_seed(seed)
-    if here.graph is not None:
-        found = seeds.next_seed(given)
-        return None if found == UNPREDICTABLE else found
-    if given is not None:
-        return mix((6, _DEFAULT if seeds.eager.seed is None else seeds.eager.seed, given))
-    return None if seeds.eager.seed is None else seeds.eager.next()
+    """The seeds of a dataset that is made now; None if there shall be none."""
+    found = seeds.known_seeds(None if seed is None else seeds.as_seed(seed))
+    return None if found is None else _together(found)
 
 
-def order_seed(seed: int | None, epoch: int) -> int:
-    """The seed of one iteration."""
-    return unpredictable() if seed is None else mix((seed, epoch))
+def _together(both: tuple[int, int]) -> int:
+    return both[0] + both[1] * WORD
+
+
+def words_of(seed: int) -> Words:
+    """The stream that seeds begin."""
+    return Words(of_seeds(seed % WORD, seed // WORD))
+
+
+def order_seed(seed: int | None, epoch: int | None) -> int:
+    """The seeds of one iteration; `epoch` says how many there were before it, None that all are alike."""
+    if seed is None:
+        return unpredictable()
+    if epoch is None:
+        return seed
+    words = Words(of_seeds(seed % WORD, seed // WORD), 2 * epoch)
+    return _together((words.next(), words.next()))

@@ -229,6 +229,8 @@ class Repeat(Transformation):
             if count:
                 binding.life.check()
                 items = self.input.start(binding).items
+        if not self._goes_on:
+            self.input.pass_over(binding)  # TensorFlow begins another round, and then ends
 
     def cardinality(self, binding: Binding) -> int:
         """So many times what there is."""

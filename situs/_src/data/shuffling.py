@@ -2,13 +2,13 @@
 
     items 0 1 2 3 4 ...  ->  buffer [0 2 4]  ->  1, 3, ...
 
-Items may be the numbers of rows of a table: then the buffer holds integers. With a seed the order is the same in every
-program, on every machine and Python; it is not TensorFlow's.
+Items may be the numbers of rows of a table: then the buffer holds integers. With a seed the order is TensorFlow's: a
+word of the iteration's stream (`data.seeding`), modulo the number of items in the buffer, says which goes on, counted
+from the oldest; the oldest takes its place.
 """
 
 from __future__ import annotations
 
-import random
 from collections.abc import Callable, Iterator
 from typing import Any, Self
 
@@ -18,7 +18,7 @@ from situs._src.base.typing import IntLike
 from situs._src.data.base import DatasetV2
 from situs._src.data.element import Element
 from situs._src.data.node import UNKNOWN, Binding, Failure, Node, Number, Stream, Transformation, as_number
-from situs._src.data.seeding import LateSeed, late_seed_for, order_seed
+from situs._src.data.seeding import LateSeed, late_seed_for, order_seed, words_of
 from situs._src.ops.attribute import as_bool
 
 
@@ -60,8 +60,13 @@ class Shuffle(Transformation):
     def start(self, binding: Binding) -> Stream:
         """Begins an iteration, in an order of its own."""
         stream, size = self.input.start(binding), _checked(binding.number(self._size))
-        draw = random.Random(binding.order(self, self._seed_in(binding), self._again, self._drawn)).random
-        return Stream(_shuffled(stream.items, size, draw), stream.table)
+        words = words_of(binding.order(self, self._seed_in(binding), self._again, self._drawn))
+        return Stream(shuffled(stream.items, size, words.below), stream.table)
+
+    def pass_over(self, binding: Binding) -> None:
+        """Leaves out an order; what is shuffled would not have begun yet."""
+        if self._again:
+            binding.memory(self).next_epoch()
 
     def _seed_in(self, binding: Binding) -> int | None:
         """The seed, with the value that it has in an iteration."""
@@ -80,8 +85,8 @@ class Shuffle(Transformation):
             )
         if self._order is None or len(self._order) != there:
             given = self._seed_in(binding)
-            draw = random.Random(order_seed(self._drawn if given is None else given, 0)).random
-            self._order = list(_shuffled(iter(range(there)), _checked(binding.number(self._size)), draw))
+            seed = order_seed(self._drawn if given is None else given, 0 if self._again else None)
+            self._order = list(shuffled(iter(range(there)), _checked(binding.number(self._size)), words_of(seed).below))
         return self.input.at(binding, self._order[index])
 
     def cardinality(self, binding: Binding) -> int:
@@ -97,24 +102,32 @@ def _checked(size: int) -> int:
     return size
 
 
-def _shuffled(items: Iterator[Any], size: int, draw: Callable[..., Any]) -> Iterator[Any]:
-    """Items at random from a buffer of so many, or of all."""
-    buffer: list[Any] = []
+def shuffled(items: Iterator[Any], size: int, choose: Callable[[int], int]) -> Iterator[Any]:
+    """Items at random from a buffer of so many, or of all; `choose` gives a number below another."""
+    buffer: list[Any] = []  # a ring once it is full: the oldest item is at `oldest`
+    oldest = 0
     for item in items:
         if type(item) is Failure:
             yield item
         elif size < 0 or len(buffer) < size - 1:
             buffer.append(item)
-        else:
+        elif len(buffer) < size:
             buffer.append(item)
-            yield _taken(buffer, draw)
-    while buffer:
-        yield _taken(buffer, draw)
+            yield _taken(buffer, oldest, size, choose)
+            oldest = 1 % size
+        else:
+            buffer[oldest - 1] = item  # where the last oldest one was
+            yield _taken(buffer, oldest, size, choose)
+            oldest = (oldest + 1) % size
+    left = len(buffer) - (size >= 0 and len(buffer) == size)
+    while left:
+        yield _taken(buffer, oldest, left, choose)
+        oldest, left = (oldest + 1) % len(buffer), left - 1
 
 
-def _taken(buffer: list[Any], draw: Callable[..., Any]) -> Any:
-    """Takes an item out of the buffer at random; the last one takes its place."""
-    number = int(draw() * len(buffer))
-    taken, buffer[number] = buffer[number], buffer[-1]
-    buffer.pop()
+def _taken(buffer: list[Any], oldest: int, count: int, choose: Callable[[int], int]) -> Any:
+    """Takes one of the `count` items from the oldest on; the oldest takes its place, which is free then."""
+    place = (oldest + choose(count)) % len(buffer)
+    taken, buffer[place] = buffer[place], buffer[oldest]
+    buffer[oldest] = None
     return taken

@@ -31,12 +31,13 @@ from situs._src.data.composites import groups_of, rows_in, spec_of_rows
 from situs._src.data.element import DatasetSpec, Element, Spec, take_apart_element
 from situs._src.data.function import Bound, DatasetArray
 from situs._src.data.node import INFINITE, UNKNOWN, Binding, Node, Number, Stream, as_number
-from situs._src.data.seeding import seed_for
+from situs._src.data.seeding import seed_for, words_of
 from situs._src.data.table import Counting, Table
 from situs._src.ir.graph.tensor import SymbolicTensor
 from situs._src.ops.attribute import as_bool
 from situs._src.ops.constant import convert_to_tensor
 from situs._src.ops.inner import graph_for
+from situs._src.ops.philox.sequence import Words
 from situs._src.runtime.eager.bridge import host
 from situs._src.runtime.eager.convert import to_tensor
 from situs._src.tracing.spec import TensorSpec
@@ -392,11 +393,11 @@ class RandomNumbers(Node):
     def start(self, binding: Binding) -> Stream:
         """Begins an iteration."""
         seed = binding.order(self, self._seed, self._again, self._drawn)
-        return Stream(self._numbers(np.random.Generator(np.random.PCG64(seed))))
+        return Stream(self._numbers(words_of(seed)))
 
-    def _numbers(self, generator: np.random.Generator) -> Any:
+    def _numbers(self, words: Words) -> Any:
         while True:
-            for number in torch.from_numpy(generator.integers(0, 2**32, self._CHUNK)).unbind(0):
+            for number in torch.tensor([words.next() for _ in builtins.range(self._CHUNK)]).unbind(0):
                 yield (number,)
 
     def cardinality(self, binding: Binding) -> int:

@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import io
 import os
-import random
 import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -32,7 +31,8 @@ from situs._src.data.element import Spec
 from situs._src.data.mapping import as_calls, workers_for
 from situs._src.data.nesting import in_turn_ahead, one_by_one
 from situs._src.data.node import UNKNOWN, Binding, Node, Number, Stream, as_number, guarded, guarded_items
-from situs._src.data.seeding import seed_for
+from situs._src.data.seeding import seed_for, words_of
+from situs._src.data.shuffling import shuffled
 from situs._src.data.sources import Slices, Tensors, components_of
 from situs._src.files.paths import local, translated
 from situs._src.files.record_writer import WINDOWS, as_compression
@@ -92,7 +92,8 @@ class Files(Node):
         """Begins an iteration over what is there now."""
         found = self._found(binding)
         if self._shuffles:
-            random.Random(binding.order(self, self._seed, True)).shuffle(found)
+            words = words_of(binding.order(self, self._seed, True))
+            found = list(shuffled(iter(found), len(found), words.below))
         return Stream(iter([(_as_value(os.fsencode(path)),) for path in found]))
 
     def cardinality(self, binding: Binding) -> int:

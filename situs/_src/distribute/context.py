@@ -11,6 +11,7 @@ import threading
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from situs._src.base.export import export
+from situs._src.variables.replication import strategies
 
 if TYPE_CHECKING:
     from situs._src.distribute.strategy import Strategy
@@ -70,3 +71,6 @@ def replica_number() -> int | None:
     if not stack.entered or stack.entered[-1].replica is None:
         return None
     return stack.entered[-1].replica.replica_number  # type: ignore[no-any-return]
+
+
+strategies.has_strategy, strategies.replica_number = has_strategy, replica_number

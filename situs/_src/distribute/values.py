@@ -8,7 +8,7 @@ A ``PerReplica`` goes through functions, loops and datasets as the tensors it is
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from situs._src.base.export import export
@@ -34,7 +34,13 @@ class DistributedValues:
         return self._values
 
     def __repr__(self) -> str:
-        parts = (f"  {number}: {value!r}" for number, value in enumerate(self._values))
+        return self._listed(repr)
+
+    def __str__(self) -> str:
+        return self._listed(str)
+
+    def _listed(self, shown: Callable[[Any], str]) -> str:
+        parts = (f"  {number}: {shown(value)}" for number, value in enumerate(self._values))
         return f"{type(self).__name__}:{{\n" + ",\n".join(parts) + "\n}"
 
 

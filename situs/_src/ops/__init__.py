@@ -22,6 +22,7 @@ from situs._src.ops import (  # noqa: F401
     fourier,
     gather,
     image_projective,
+    index_shuffle,
     indexing,
     join,
     linalg,

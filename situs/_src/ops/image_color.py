@@ -27,6 +27,7 @@ from situs._src.ops.math import floordiv, maximum, multiply, rsqrt
 from situs._src.ops.naming import Composed
 from situs._src.ops.random import uniform
 from situs._src.ops.reduce import reduce_mean, reduce_std, reduce_sum
+from situs._src.ops.stateless import stateless_uniform
 
 
 @export("image.convert_image_dtype")
@@ -123,6 +124,15 @@ def random_brightness(image: ArrayLike, max_delta: float, seed: int | None = Non
     return adjust_brightness(image, uniform([], -max_delta, max_delta, seed=seed))
 
 
+@export("image.stateless_random_brightness", v1=())
+def stateless_random_brightness(image: ArrayLike, max_delta: float, seed: ArrayLike) -> Tensor:
+    """`random_brightness` that depends on its seed, two integers, alone."""
+    max_delta = as_float(max_delta, "max_delta")
+    if max_delta < 0:
+        raise ArgumentError(f"max_delta must be non-negative, got {max_delta}.")
+    return adjust_brightness(image, stateless_uniform([], seed, -max_delta, max_delta))
+
+
 @export("image.random_contrast")
 def random_contrast(image: ArrayLike, lower: float, upper: float, seed: int | None = None) -> Tensor:
     """An image with a contrast at random.
@@ -139,6 +149,17 @@ def random_contrast(image: ArrayLike, lower: float, upper: float, seed: int | No
     if lower < 0:
         raise ArgumentError(f"lower must be non-negative, got {lower}.")
     return adjust_contrast(image, uniform([], lower, upper, seed=seed))
+
+
+@export("image.stateless_random_contrast", v1=())
+def stateless_random_contrast(image: ArrayLike, lower: float, upper: float, seed: ArrayLike) -> Tensor:
+    """`random_contrast` that depends on its seed, two integers, alone."""
+    lower, upper = as_float(lower, "lower"), as_float(upper, "upper")
+    if upper <= lower:
+        raise ArgumentError(f"upper must be > lower, got {upper} and {lower}.")
+    if lower < 0:
+        raise ArgumentError(f"lower must be non-negative, got {lower}.")
+    return adjust_contrast(image, stateless_uniform([], seed, lower, upper))
 
 
 @export("image.per_image_standardization")

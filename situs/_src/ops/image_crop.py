@@ -15,7 +15,8 @@ from situs._src.base.export import export
 from situs._src.base.tensor import Tensor
 from situs._src.base.typing import ArrayLike, IntLike, IntsLike
 from situs._src.ops.array import as_attribute
-from situs._src.ops.attribute import as_float, is_plain
+from situs._src.ops.array import shape as shape_of
+from situs._src.ops.attribute import as_float, is_plain, plain
 from situs._src.ops.cast import cast
 from situs._src.ops.constant import convert_to_tensor
 from situs._src.ops.image_shape import check_image, sizes, with_batch
@@ -23,6 +24,8 @@ from situs._src.ops.indexing import getitem
 from situs._src.ops.indexing import slice as slice_
 from situs._src.ops.join import pad, stack
 from situs._src.ops.math import floordiv, maximum, minimum
+from situs._src.ops.random import crop_shape
+from situs._src.ops.stateless import stateless_uniform
 
 
 @export("image.crop_to_bounding_box")
@@ -175,3 +178,23 @@ def _central(size: IntsLike, fraction: float) -> tuple[Any, Any]:
         whole = cast(size, dt.float64)
         start = cast((whole - whole * fraction) / 2.0, dt.int32)
     return start, size - start * 2
+
+
+@export("image.stateless_random_crop", v1=())
+def stateless_random_crop(
+    value: ArrayLike, size: IntsLike, seed: ArrayLike, name: str | None = "stateless_random_crop"
+) -> Tensor:
+    """Cuts a block of shape `size` out of `value`, at the random place of a seed.
+
+    Args:
+        value: A tensor.
+        size: The shape of the block, one size for each dimension of `value`.
+        seed: Two integers.
+        name: A name for the op.
+    """
+    tensor = convert_to_tensor(value)
+    if is_plain(size):
+        crop_shape(tensor.shape, plain(size, "size"))
+    have, wanted = shape_of(tensor), convert_to_tensor(size, dt.int32)
+    drawn = stateless_uniform(shape_of(have), seed, 0, dt.int32.max, dt.int32)
+    return slice_(tensor, drawn % (have - wanted + 1), wanted, name)

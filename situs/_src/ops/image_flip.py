@@ -5,7 +5,9 @@ A batch is flipped at random image by image.
 
 from __future__ import annotations
 
-from situs._src.base import dtype as dt
+from collections.abc import Callable
+from functools import partial
+
 from situs._src.base.export import export
 from situs._src.base.tensor import Tensor
 from situs._src.base.typing import ArrayLike, IntLike
@@ -17,6 +19,7 @@ from situs._src.ops.gather import where
 from situs._src.ops.image_shape import check_image, with_batch
 from situs._src.ops.random import uniform
 from situs._src.ops.rearrange import reverse
+from situs._src.ops.stateless import stateless_uniform
 
 
 @export("image.flip_left_right")
@@ -44,7 +47,7 @@ def random_flip_left_right(image: ArrayLike, seed: int | None = None) -> Tensor:
         image: An image, or a batch.
         seed: Makes it the same in every program.
     """
-    return _perhaps_flipped(image, -2, seed)
+    return _perhaps_flipped(image, -2, partial(uniform, seed=seed))
 
 
 @export("image.random_flip_up_down")
@@ -55,17 +58,30 @@ def random_flip_up_down(image: ArrayLike, seed: int | None = None) -> Tensor:
         image: An image, or a batch.
         seed: Makes it the same in every program.
     """
-    return _perhaps_flipped(image, -3, seed)
+    return _perhaps_flipped(image, -3, partial(uniform, seed=seed))
 
 
-def _perhaps_flipped(image: ArrayLike, axis: int, seed: int | None) -> Tensor:
+@export("image.stateless_random_flip_left_right", v1=())
+def stateless_random_flip_left_right(image: ArrayLike, seed: ArrayLike) -> Tensor:
+    """`random_flip_left_right` that depends on its seed, two integers, alone."""
+    return _perhaps_flipped(image, -2, partial(stateless_uniform, seed=seed))
+
+
+@export("image.stateless_random_flip_up_down", v1=())
+def stateless_random_flip_up_down(image: ArrayLike, seed: ArrayLike) -> Tensor:
+    """`random_flip_up_down` that depends on its seed, two integers, alone."""
+    return _perhaps_flipped(image, -3, partial(stateless_uniform, seed=seed))
+
+
+def _perhaps_flipped(image: ArrayLike, axis: int, draw: Callable[..., Tensor]) -> Tensor:
+    """An image is flipped where the number drawn is below a half, those of a batch where it is above."""
     given = convert_to_tensor(image)
     with_batch(given)
     if given.shape.rank == 3:
-        return where(uniform([], seed=seed) < 0.5, _flipped(given, axis), given)
+        return where(draw([]) < 0.5, _flipped(given, axis), given)
     count = given.shape[0]
-    draws = uniform([shape_of(given)[0] if count is None else count], dtype=dt.float32, seed=seed)
-    return where(reshape(draws < 0.5, [-1, 1, 1, 1]), _flipped(given, axis), given)
+    draws = draw([shape_of(given)[0] if count is None else count])
+    return where(reshape(draws > 0.5, [-1, 1, 1, 1]), _flipped(given, axis), given)
 
 
 @export("image.transpose", v1=("image.transpose", "image.transpose_image"))

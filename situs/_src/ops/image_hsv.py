@@ -29,6 +29,7 @@ from situs._src.ops.math import clip_by_value, floor, maximum, minimum, multiply
 from situs._src.ops.math import pow as power
 from situs._src.ops.naming import Composed
 from situs._src.ops.random import uniform
+from situs._src.ops.stateless import stateless_uniform
 
 
 @export("image.rgb_to_hsv")
@@ -128,6 +129,15 @@ def random_hue(image: ArrayLike, max_delta: float, seed: int | None = None) -> T
     return adjust_hue(image, uniform([], -max_delta, max_delta, seed=seed))
 
 
+@export("image.stateless_random_hue", v1=())
+def stateless_random_hue(image: ArrayLike, max_delta: float, seed: ArrayLike) -> Tensor:
+    """`random_hue` that depends on its seed, two integers, alone."""
+    max_delta = as_float(max_delta, "max_delta")
+    if not 0 <= max_delta <= 0.5:
+        raise ArgumentError(f"max_delta must be non-negative and <= 0.5, got {max_delta}.")
+    return adjust_hue(image, stateless_uniform([], seed, -max_delta, max_delta))
+
+
 @export("image.random_saturation")
 def random_saturation(image: ArrayLike, lower: float, upper: float, seed: int | None = None) -> Tensor:
     """An image whose saturations are multiplied with a random factor between two bounds."""
@@ -137,6 +147,15 @@ def random_saturation(image: ArrayLike, lower: float, upper: float, seed: int | 
     if lower < 0:
         raise ArgumentError("lower must be non-negative.")
     return adjust_saturation(image, uniform([], lower, upper, seed=seed))
+
+
+@export("image.stateless_random_saturation", v1=())
+def stateless_random_saturation(image: ArrayLike, lower: float, upper: float, seed: ArrayLike) -> Tensor:
+    """`random_saturation` that depends on its seed, two integers, alone."""
+    lower, upper = as_float(lower, "lower"), as_float(upper, "upper")
+    if not 0 <= lower < upper:
+        raise ArgumentError(f"lower must be non-negative and < upper, got {lower} and {upper}.")
+    return adjust_saturation(image, stateless_uniform([], seed, lower, upper))
 
 
 @export("image.adjust_gamma")

@@ -19,7 +19,7 @@ from situs._src.base.shapes import TensorShape
 from situs._src.ops.attribute import as_bool, as_float, as_int
 from situs._src.ops.constant import convert_to_tensor
 from situs._src.ops.define import CPU, op
-from situs._src.ops.random import uniform
+from situs._src.ops.random import uniform, unseeded_uniform
 
 
 class SampledBox(NamedTuple):
@@ -175,7 +175,7 @@ def sample_distorted_bounding_box(
     made = _sample.many(
         convert_to_tensor(image_size),
         convert_to_tensor(bounding_boxes, dt.float32),
-        uniform([attempts, 4], seed=number or None),
+        uniform([attempts, 4], seed=number) if number else unseeded_uniform([attempts, 4]),
         min_object_covered=covered,
         aspect_ratio_range=aspects,
         area_range=areas,

@@ -24,7 +24,7 @@ from situs._src.ir.registry.op import Op
 from situs._src.ops import queue_ops
 from situs._src.ops.attribute import as_int, as_name, as_word
 from situs._src.ops.queue_base import QueueBase, add_queue
-from situs._src.ops.seeds import next_seed
+from situs._src.ops.seeds import next_seeds
 
 
 @export("queue.FIFOQueue", v1=())
@@ -90,7 +90,7 @@ class RandomShuffleQueue(QueueBase):
         name: str = "random_shuffle_queue",
     ) -> None:
         form = _Form.fixed(dtypes, shapes, names)
-        special = {"min_after_dequeue": as_int(min_after_dequeue, "min_after_dequeue"), "seed2": next_seed(seed)}
+        special = {"min_after_dequeue": as_int(min_after_dequeue, "min_after_dequeue"), **next_seeds(seed)}
         with init_scope():
             ref = _make(queue_ops.random_shuffle_queue, form, capacity, shared_name, name, special)
         super().__init__(form.dtypes, form.shapes, form.names, ref)

@@ -19,9 +19,11 @@ from situs._src.base import dtype as dt
 from situs._src.base.dtype import DType
 from situs._src.base.errors import ArgumentError
 from situs._src.base.shapes import SCALAR, UNKNOWN, TensorShape, brackets
+from situs._src.base.streams import of_seeds
 from situs._src.ir.registry.op import Op
 from situs._src.ir.registry.traits import BLOCKS
 from situs._src.ops.define import CPU, op
+from situs._src.ops.philox.sequence import Words
 from situs._src.runtime.eager.bridge import TORCH_DTYPE, Value
 from situs._src.runtime.run.queue_buffer import Buffer, PaddingBuffer, PriorityBuffer, ShuffleBuffer
 from situs._src.runtime.run.state import Run
@@ -75,7 +77,7 @@ def make_buffer(op_def: Op, name: str, asked: dict[str, Any]) -> Buffer:
 def _check_shared(found: Buffer, kind: str, asked: dict[str, Any]) -> None:
     has = {**found.form.asked, "type": found.kind}
     for what, value in {"type": kind, **asked}.items():
-        if value != has.get(what) and what != "seed2":
+        if value != has.get(what) and what not in ("seed", "seed2"):
             raise ArgumentError(
                 f"Shared queue '{found.name}' has {what} {_spelled(has.get(what))} but requested {what} was "
                 f"{_spelled(value)}"
@@ -94,13 +96,20 @@ def _priority_buffer(name: str, capacity: int, form: Form) -> Buffer:
     return PriorityBuffer(name, capacity, form, lambda element: int(element[0]))
 
 
+def _shuffle_buffer(
+    name: str, capacity: int, form: Form, *, min_after_dequeue: int, seed: int, seed2: int
+) -> ShuffleBuffer:
+    if not seed and not seed2:
+        return ShuffleBuffer(name, capacity, form, min_after_dequeue)
+    return ShuffleBuffer(name, capacity, form, min_after_dequeue, Words(of_seeds(seed, seed2)).below)
+
+
 fifo_queue = _queue_op("FIFOQueueV2", Buffer)
 random_shuffle_queue = _queue_op(
     "RandomShuffleQueueV2",
-    lambda name, capacity, form, *, min_after_dequeue, seed2: ShuffleBuffer(
-        name, capacity, form, min_after_dequeue, seed2
-    ),
+    _shuffle_buffer,
     min_after_dequeue=0,
+    seed=0,
     seed2=0,
 )
 padding_fifo_queue = _queue_op("PaddingFIFOQueueV2", PaddingBuffer)

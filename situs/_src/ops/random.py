@@ -7,6 +7,8 @@ tensors that broadcast, are applied to it by ordinary arithmetic.
 from __future__ import annotations
 
 import math
+from collections.abc import Hashable, Sequence
+from ctypes import c_float
 from typing import Any
 
 import numpy as np
@@ -17,16 +19,19 @@ from situs._src.base.dtype import FIXED, FLOATING, INDEX, STRING, WIDE_UNSIGNED,
 from situs._src.base.errors import ArgumentError, DTypeError
 from situs._src.base.export import export
 from situs._src.base.shapes import UNKNOWN, TensorShape, brackets, broadcast
+from situs._src.base.streams import BLOCKS_PER_OUTPUT, Position
 from situs._src.base.tensor import Tensor, read
 from situs._src.base.typing import ArrayLike, DTypeLike, HostValue, IntLike, IntsLike, ShapeLike, SizesOf
 from situs._src.ir.registry.kernel import dtype_list
-from situs._src.ir.registry.traits import FRESH, VIEW
+from situs._src.ir.registry.traits import DRAWS, FRESH, VIEW
 from situs._src.ops.array import also_by_bits, partly
 from situs._src.ops.constant import convert_to_tensor, zeros_like
 from situs._src.ops.define import CPU, GPU, all_finite, of_sizes, op, same_shape
 from situs._src.ops.math import add, divide, maximum, multiply, subtract
 from situs._src.ops.naming import Composed
-from situs._src.ops.seeds import generator, next_seed
+from situs._src.ops.philox import draw as philox
+from situs._src.ops.philox import rejection
+from situs._src.ops.seeds import Seed, generator, next_seeds, reserve
 from situs._src.ops.sum_to import sum_to
 from situs._src.runtime.eager.bridge import TORCH_DTYPE
 from situs._src.runtime.eager.torch_private import standard_gamma, standard_gamma_grad
@@ -66,35 +71,57 @@ def drawn_per_parameter_shape(shape: HostValue, parameter: TensorShape, *rest: A
     return UNKNOWN if shape is None else TensorShape(partly(checked_sizes, shape)) + parameter
 
 
-# Draws: what the kernels here and those of `ops.stateless` share.
+# Draws: what the kernels here and those of `ops.stateless` share. They begin at a position of a stream (`ops.philox`),
+# or nowhere: then the generator is the device's own, whose numbers nobody can predict.
 
 
-def draw_normal(sizes: tuple[int, ...], dtype: DType, source: torch.Generator) -> torch.Tensor:
+def draw_normal(sizes: tuple[int, ...], dtype: DType, device: torch.device, begin: Position | None) -> torch.Tensor:
     """Samples of the normal distribution with mean 0 and deviation 1."""
-    return torch.randn(sizes, dtype=TORCH_DTYPE[dtype], device=source.device, generator=source)
+    kind = TORCH_DTYPE[dtype]
+    if begin is not None:
+        return philox.normal(sizes, kind, begin, device)
+    return torch.randn(sizes, dtype=kind, device=device, generator=generator(device))
 
 
-def draw_uniform(sizes: tuple[int, ...], dtype: DType, source: torch.Generator) -> torch.Tensor:
+def draw_uniform(sizes: tuple[int, ...], dtype: DType, device: torch.device, begin: Position | None) -> torch.Tensor:
     """Samples of the uniform distribution over [0, 1)."""
-    return torch.rand(sizes, dtype=TORCH_DTYPE[dtype], device=source.device, generator=source)
+    kind = TORCH_DTYPE[dtype]
+    if begin is not None:
+        return philox.uniform(sizes, kind, begin, device)
+    return torch.rand(sizes, dtype=kind, device=device, generator=generator(device))
 
 
-def draw_truncated_normal(sizes: tuple[int, ...], dtype: DType, source: torch.Generator) -> torch.Tensor:
+def draw_truncated_normal(
+    sizes: tuple[int, ...], dtype: DType, device: torch.device, begin: Position | None
+) -> torch.Tensor:
     """Samples of the normal distribution, given that they lie within two deviations."""
+    kind = TORCH_DTYPE[dtype]
+    if begin is not None:
+        return philox.truncated_normal(sizes, kind, begin, device)
     wide = torch.float64 if dtype is dt.float64 else torch.float32  # halves have too few tail values
     edge = math.erf(math.sqrt(2.0))
-    mass = torch.empty(sizes, dtype=wide, device=source.device).uniform_(-edge, edge, generator=source)
-    return mass.erfinv_().mul_(math.sqrt(2.0)).clamp_(-2.0, 2.0).to(TORCH_DTYPE[dtype])
+    mass = torch.empty(sizes, dtype=wide, device=device).uniform_(-edge, edge, generator=generator(device))
+    return mass.erfinv_().mul_(math.sqrt(2.0)).clamp_(-2.0, 2.0).to(kind)
 
 
 def draw_uniform_int(
-    sizes: tuple[int, ...], minval: int, maxval: int, dtype: DType, source: torch.Generator
+    sizes: tuple[int, ...], minval: int, maxval: int, dtype: DType, device: torch.device, begin: Position | None
 ) -> torch.Tensor:
     """Integers of the uniform distribution over [minval, maxval)."""
-    return torch.randint(minval, maxval, sizes, dtype=TORCH_DTYPE[dtype], device=source.device, generator=source)
+    kind = TORCH_DTYPE[dtype]
+    if begin is not None:
+        return philox.integers(sizes, minval, maxval, kind, begin, device)
+    return torch.randint(minval, maxval, sizes, dtype=kind, device=device, generator=generator(device))
 
 
-def draw_categories(logits: torch.Tensor, count: int, dtype: DType, source: torch.Generator) -> torch.Tensor:
+def draw_order(count: int, device: torch.device, begin: Position | None) -> torch.Tensor:
+    """The numbers below `count` in random order."""
+    if begin is None:
+        return torch.randperm(count, device=device, generator=generator(device))
+    return torch.from_numpy(philox.permutation(count, begin)).to(device)
+
+
+def draw_categories(logits: torch.Tensor, count: int, dtype: DType, begin: Position | None) -> torch.Tensor:
     """For each row of `logits`, `count` classes with probabilities softmax(row).
 
     Classes whose logits are not finite are never drawn. Of a row without finite logits the class
@@ -102,6 +129,9 @@ def draw_categories(logits: torch.Tensor, count: int, dtype: DType, source: torc
     """
     if not logits.numel():
         return torch.empty(len(logits), count, dtype=TORCH_DTYPE[dtype], device=logits.device)
+    if begin is not None:
+        return rejection.categories(logits, count, begin).to(TORCH_DTYPE[dtype])
+    source = generator(logits.device)
     if logits.device.type == "cpu" and all_finite(logits):
         if logits.shape[0] * count * logits.shape[1] <= _FEW and logits.dtype is torch.float32:
             return _draw_few(logits.numpy(), count, dtype, source)
@@ -126,12 +156,14 @@ def _draw_few(logits: Any, count: int, dtype: DType, source: torch.Generator) ->
     return torch.from_numpy((cumulated[:, None, :] <= points[:, :, None]).sum(2, dtype=dtype.as_numpy_dtype))
 
 
-def draw_gamma(sizes: tuple[int, ...], alpha: torch.Tensor, source: torch.Generator) -> torch.Tensor:
+def draw_gamma(sizes: tuple[int, ...], alpha: torch.Tensor, begin: Position | None) -> torch.Tensor:
     """Samples of the gamma distribution with rate 1, `sizes` for each element of `alpha`."""
+    tiny = torch.finfo(alpha.dtype).tiny
+    if begin is not None:
+        return rejection.gamma(sizes, alpha, begin).to(alpha.dtype).clamp_min(tiny)
     wide = alpha.to(torch.float64 if alpha.dtype is torch.float64 else torch.float32)
     shape = wide.expand(sizes + wide.shape).contiguous()
-    drawn = standard_gamma(shape.nan_to_num(1.0).clamp_min(0.0), generator=source)
-    tiny = torch.finfo(alpha.dtype).tiny
+    drawn = standard_gamma(shape.nan_to_num(1.0).clamp_min(0.0), generator=generator(alpha.device))
     return drawn.clamp_min(tiny).masked_fill(~(shape >= 0), math.nan).to(alpha.dtype)
 
 
@@ -140,40 +172,53 @@ def draw_gamma(sizes: tuple[int, ...], alpha: torch.Tensor, source: torch.Genera
 _LARGE_RATE = 1e8
 
 
-def draw_poisson(sizes: tuple[int, ...], rate: torch.Tensor, dtype: DType, source: torch.Generator) -> torch.Tensor:
+def draw_poisson(sizes: tuple[int, ...], rate: torch.Tensor, dtype: DType, begin: Position | None) -> torch.Tensor:
     """Samples of the Poisson distribution, `sizes` for each element of `rate`."""
-    wide = rate.to(torch.float64).expand(sizes + rate.shape).contiguous()
-    drawn = torch.poisson(wide.nan_to_num(0.0).clamp(0.0, _LARGE_RATE), generator=source)
-    large = wide > _LARGE_RATE
-    spread = torch.randn(wide.shape, dtype=torch.float64, device=source.device, generator=source)
-    drawn = torch.where(large, torch.round(wide + wide.sqrt() * spread), drawn)
-    drawn = drawn.masked_fill(wide == math.inf, math.inf).masked_fill(wide.isnan(), math.nan)
+    drawn = _poisson_unseeded(sizes, rate) if begin is None else rejection.poisson(sizes, rate, begin)
     if dtype.is_integer:
         high = float(np.nextafter(float(dtype.max), 0)) if dtype is dt.int64 else float(dtype.max)
         drawn = drawn.masked_fill(drawn.isnan(), 0.0).clamp_max(high)
     return drawn.to(TORCH_DTYPE[dtype])
 
 
-def draw_binomial(counts: torch.Tensor, probs: torch.Tensor, dtype: DType, source: torch.Generator) -> torch.Tensor:
-    """Samples of binomial distributions, one for each pair of a count and a probability; -1 where there is none."""
-    count, prob = counts.to(torch.float64), probs.to(torch.float64)
-    good = (count >= 0) & (prob >= 0) & (prob <= 1) & count.isfinite()
-    none = torch.zeros_like(count)
-    drawn = torch.binomial(torch.where(good, count, none), torch.where(good, prob, none), generator=source)
-    return torch.where(good, drawn, -1.0).to(TORCH_DTYPE[dtype])
+def _poisson_unseeded(sizes: tuple[int, ...], rate: torch.Tensor) -> torch.Tensor:
+    source = generator(rate.device)
+    wide = rate.to(torch.float64).expand(sizes + rate.shape).contiguous()
+    drawn = torch.poisson(wide.nan_to_num(0.0).clamp(0.0, _LARGE_RATE), generator=source)
+    large = wide > _LARGE_RATE
+    spread = torch.randn(wide.shape, dtype=torch.float64, device=source.device, generator=source)
+    drawn = torch.where(large, torch.round(wide + wide.sqrt() * spread), drawn)
+    return drawn.masked_fill(wide == math.inf, math.inf).masked_fill(wide.isnan(), math.nan)
+
+
+def _begin(seed: Seed, seed2: int, outputs: int, *drawn: Hashable) -> Position | None:
+    """Where a draw of so many outputs begins."""
+    return reserve(seed, seed2, outputs * BLOCKS_PER_OUTPUT, *drawn)
+
+
+SEEDED: dict[str, Any] = {"stateful": True, "seed": 0, "seed2": 0}  # what ops that draw from a stream have
 
 
 # Normal.
 
 _standard_normal = op(
-    "RandomStandardNormal", "shape: host -> output: dtype", traits={FRESH}, dtype=FLOATING, stateful=True, seed=0
+    "RandomStandardNormal",
+    "shape: host -> output: dtype",
+    traits={FRESH, DRAWS},
+    dtype=FLOATING,
+    **SEEDED,
 )
 _standard_normal.shape(drawn_shape)
 
 
 @_standard_normal.kernel(CPU, GPU)
-def _standard_normal_kernel(shape: HostValue, *, dtype: DType, seed: int, device: torch.device) -> torch.Tensor:
-    return draw_normal(checked_sizes(shape), dtype, generator(seed, device))
+def _standard_normal_kernel(
+    shape: HostValue, *, dtype: DType, seed: Seed, seed2: int, device: torch.device
+) -> torch.Tensor:
+    sizes = checked_sizes(shape)
+    return draw_normal(
+        sizes, dtype, device, _begin(seed, seed2, math.prod(sizes), "RandomStandardNormal", dtype, device)
+    )
 
 
 @export("random.normal", v1=("random_normal", "random.normal"))
@@ -197,19 +242,27 @@ def normal(
     """
     with Composed(name, "random_normal") as last:
         own = last if is_standard(stddev, mean) else None
-        drawn = _standard_normal(shape, dtype=as_dtype(dtype), seed=next_seed(seed), name=own)
+        drawn = _standard_normal(shape, dtype=as_dtype(dtype), **next_seeds(seed), name=own)
         return shifted(drawn, stddev, mean, last)
 
 
 _truncated_normal = op(
-    "TruncatedNormal", "shape: host -> output: dtype", traits={FRESH}, dtype=FLOATING, stateful=True, seed=0
+    "TruncatedNormal",
+    "shape: host -> output: dtype",
+    traits={FRESH, DRAWS},
+    dtype=FLOATING,
+    **SEEDED,
 )
 _truncated_normal.shape(drawn_shape)
 
 
 @_truncated_normal.kernel(CPU, GPU)
-def _truncated_normal_kernel(shape: HostValue, *, dtype: DType, seed: int, device: torch.device) -> torch.Tensor:
-    return draw_truncated_normal(checked_sizes(shape), dtype, generator(seed, device))
+def _truncated_normal_kernel(
+    shape: HostValue, *, dtype: DType, seed: Seed, seed2: int, device: torch.device
+) -> torch.Tensor:
+    sizes = checked_sizes(shape)
+    begin = _begin(seed, seed2, math.prod(sizes), "TruncatedNormal", dtype, device)
+    return draw_truncated_normal(sizes, dtype, device, begin)
 
 
 @export("random.truncated_normal", v1=("truncated_normal", "random.truncated_normal"))
@@ -227,7 +280,7 @@ def truncated_normal(
     """
     with Composed(name, "truncated_normal") as last:
         own = last if is_standard(stddev, mean) else None
-        drawn = _truncated_normal(shape, dtype=as_dtype(dtype), seed=next_seed(seed), name=own)
+        drawn = _truncated_normal(shape, dtype=as_dtype(dtype), **next_seeds(seed), name=own)
         return shifted(drawn, stddev, mean, last)
 
 
@@ -248,23 +301,41 @@ def _is_number(value: object, number: int) -> bool:
     return isinstance(value, (int, float)) and value == number
 
 
-def _operand(value: object, dtype: DType) -> int | float | Tensor:
-    return value if isinstance(value, (int, float)) else convert_to_tensor(value, dtype)
+def _operand(value: Any, dtype: DType) -> float | Tensor:
+    return in_dtype(value, dtype) if isinstance(value, (int, float)) else convert_to_tensor(value, dtype)
+
+
+def in_dtype(value: float, dtype: DType) -> float:
+    """A number as the dtype holds it: what is computed with it is then rounded as if it were a tensor."""
+    if dtype is dt.float32:
+        return c_float(value).value
+    return float(value) if dtype is dt.float64 else torch.tensor(float(value), dtype=TORCH_DTYPE[dtype]).item()
 
 
 # Uniform.
 
-_uniform = op("RandomUniform", "shape: host -> output: dtype", traits={FRESH}, dtype=FLOATING, stateful=True, seed=0)
+_uniform = op(
+    "RandomUniform",
+    "shape: host -> output: dtype",
+    traits={FRESH, DRAWS},
+    dtype=FLOATING,
+    **SEEDED,
+)
 _uniform.shape(drawn_shape)
 
 
 @_uniform.kernel(CPU, GPU)
-def _uniform_kernel(shape: HostValue, *, dtype: DType, seed: int, device: torch.device) -> torch.Tensor:
-    return draw_uniform(checked_sizes(shape), dtype, generator(seed, device))
+def _uniform_kernel(shape: HostValue, *, dtype: DType, seed: Seed, seed2: int, device: torch.device) -> torch.Tensor:
+    sizes = checked_sizes(shape)
+    return draw_uniform(sizes, dtype, device, _begin(seed, seed2, math.prod(sizes), "RandomUniform", dtype, device))
 
 
 _uniform_int = op(
-    "RandomUniformInt", "shape: host, minval: host, maxval: host -> output: Tout", Tout=INDEX, stateful=True, seed=0
+    "RandomUniformInt",
+    "shape: host, minval: host, maxval: host -> output: Tout",
+    traits={DRAWS},
+    Tout=INDEX,
+    **SEEDED,
 )
 _uniform_int.shape(drawn_shape)
 
@@ -276,11 +347,14 @@ def _uniform_int_kernel(
     maxval: Any,
     *,
     Tout: DType,  # noqa: N803
-    seed: int,
+    seed: Seed,
+    seed2: int,
     device: torch.device,
 ) -> torch.Tensor:
     check_int_bounds(minval, maxval, Tout)
-    return draw_uniform_int(checked_sizes(shape), minval, maxval, Tout, generator(seed, device))
+    sizes = checked_sizes(shape)
+    begin = _begin(seed, seed2, math.prod(sizes), "RandomUniformInt", Tout, device)
+    return draw_uniform_int(sizes, minval, maxval, Tout, device, begin)
 
 
 def check_int_bounds(minval: Any, maxval: Any, dtype: DType) -> None:
@@ -321,15 +395,21 @@ def uniform(
     own = _is_number(minval, 0) and _is_number(maxval, 1) and not dtype.is_integer  # nothing follows the draw
     with Composed(name, "random_uniform", "RandomUniform" if own else None) as last:
         if dtype.is_integer:
-            return _uniform_int(shape, minval, maxval, Tout=dtype, seed=next_seed(seed), name=last)
-        drawn = _uniform(shape, dtype=dtype, seed=next_seed(seed), name=last if own else None)
+            return _uniform_int(shape, minval, maxval, Tout=dtype, **next_seeds(seed), name=last)
+        drawn = _uniform(shape, dtype=dtype, **next_seeds(seed), name=last if own else None)
         return spread_over(drawn, minval, maxval, last)
+
+
+def unseeded_uniform(shape: ShapeLike) -> Tensor:
+    """Numbers of [0, 1) in float32 that no seed steers, the global one neither."""
+    return _uniform(shape, dtype=dt.float32)
 
 
 def spread_over(drawn: Tensor, minval: ArrayLike, maxval: ArrayLike, name: str | None = None) -> Tensor:
     """Samples over [0, 1) brought to [minval, maxval)."""
     if isinstance(minval, (int, float)) and isinstance(maxval, (int, float)):
-        return shifted(drawn, maxval - minval, minval, name)
+        least, most = in_dtype(minval, drawn.dtype), in_dtype(maxval, drawn.dtype)
+        return shifted(drawn, most - least, least, name)
     low = convert_to_tensor(minval, drawn.dtype)
     return shifted(drawn, subtract(convert_to_tensor(maxval, drawn.dtype), low), low, name)
 
@@ -348,25 +428,29 @@ def check_choice(dtype: DTypeLike, choices: DTypes) -> DType:
 
 # Shuffle and crop.
 
-_shuffle = op("RandomShuffle", "value: T -> output: T", stateful=True, seed=0)
+_shuffle = op("RandomShuffle", "value: T -> output: T", traits={DRAWS}, **SEEDED)
 _shuffle.shape(same_shape)
 
 
 @also_by_bits(_shuffle, CPU, GPU)
 @_shuffle.kernel(CPU, GPU, T=FIXED - WIDE_UNSIGNED)
-def _shuffle_kernel(value: torch.Tensor, *, seed: int) -> torch.Tensor:
-    if value.ndim == 0:
+def _shuffle_kernel(value: torch.Tensor, *, seed: Seed, seed2: int) -> torch.Tensor:
+    if value.ndim == 0 or len(value) < 2:
         return value
-    order = torch.randperm(len(value), device=value.device, generator=generator(seed, value.device))
-    return value.index_select(0, order)
+    begin = reserve(seed, seed2, _blocks_of_order(len(value)), "RandomShuffle", value.dtype, value.device)
+    return value.index_select(0, draw_order(len(value), value.device, begin))
 
 
 @_shuffle.kernel(CPU, T=STRING)
-def _shuffle_strings(value: np.ndarray[Any, Any], *, seed: int) -> np.ndarray[Any, Any]:
-    if value.ndim == 0:
+def _shuffle_strings(value: np.ndarray[Any, Any], *, seed: Seed, seed2: int) -> np.ndarray[Any, Any]:
+    if value.ndim == 0 or len(value) < 2:
         return value
-    order = torch.randperm(len(value), generator=generator(seed, torch.device("cpu")))
-    return np.take(value, order.numpy(), axis=0)
+    begin = reserve(seed, seed2, _blocks_of_order(len(value)), "RandomShuffle", dt.string)
+    return np.take(value, draw_order(len(value), torch.device("cpu"), begin).numpy(), axis=0)
+
+
+def _blocks_of_order(count: int) -> int:
+    return -(-(count - 1) // 4)  # a word for each element but the last
 
 
 _shuffle.stops_gradients()
@@ -375,14 +459,17 @@ _shuffle.stops_gradients()
 @export("random.shuffle", v1=("random_shuffle", "random.shuffle"))
 def shuffle(value: ArrayLike, seed: int | None = None, name: str | None = None) -> Tensor:
     """Puts the slices of `value` along its first dimension in random order."""
-    return _shuffle(value, seed=next_seed(seed), name=name)
+    return _shuffle(value, **next_seeds(seed), name=name)
 
 
-_crop = op("RandomCrop", "image: T, size: host -> output: T", traits={VIEW}, T=FIXED, stateful=True, seed=0)
+_crop = op("RandomCrop", "image: T, size: host -> output: T", traits={VIEW, DRAWS}, T=FIXED, **SEEDED)
 
 
-@_crop.shape
-def _crop_shape(image: TensorShape, size: HostValue, *, seed: int) -> TensorShape:
+_crop.shape(lambda image, size, *, seed, seed2: crop_shape(image, size))
+
+
+def crop_shape(image: TensorShape, size: HostValue) -> TensorShape:
+    """The shape rule of ops that cut a block out of an image."""
     if size is None:
         return UNKNOWN if image.rank is None else TensorShape([None] * image.rank)
     sizes = partly(checked_sizes, size)
@@ -396,12 +483,18 @@ def _crop_shape(image: TensorShape, size: HostValue, *, seed: int) -> TensorShap
 
 
 @_crop.kernel(CPU, GPU)
-def _crop_kernel(image: torch.Tensor, size: tuple[int, ...], *, seed: int) -> torch.Tensor:
-    _crop_shape(TensorShape(image.shape), size, seed=seed)
-    source = generator(seed, torch.device("cpu"))  # offsets are needed on the host
-    for axis, (have, want) in enumerate(zip(image.shape, size, strict=True)):
-        offset = int(torch.randint(have - want + 1, (), generator=source))
-        image = image.narrow(axis, offset, want)
+def _crop_kernel(image: torch.Tensor, size: tuple[int, ...], *, seed: Seed, seed2: int) -> torch.Tensor:
+    crop_shape(TensorShape(image.shape), size)
+    host = torch.device("cpu")  # where the offsets are needed
+    begin = _begin(seed, seed2, image.ndim, "RandomUniformInt", dt.int32, host)
+    drawn = draw_uniform_int((image.ndim,), 0, dt.int32.max, dt.int32, host, begin).tolist()
+    return cropped_at(image, drawn, size)
+
+
+def cropped_at(image: torch.Tensor, drawn: Sequence[int], size: Sequence[int]) -> torch.Tensor:
+    """A block of an image, at the offset that drawn numbers leave when they are divided by how many there are."""
+    for axis, (have, want, number) in enumerate(zip(image.shape, size, drawn, strict=True)):
+        image = image.narrow(axis, number % (have - want + 1), want)
     return image
 
 
@@ -415,7 +508,7 @@ def random_crop(value: ArrayLike, size: IntsLike, seed: int | None = None, name:
         seed: A seed for this op.
         name: A name for the op.
     """
-    return _crop(value, size, seed=next_seed(seed), name=name)
+    return _crop(value, size, **next_seeds(seed), name=name)
 
 
 # Categorical.
@@ -423,10 +516,10 @@ def random_crop(value: ArrayLike, size: IntsLike, seed: int | None = None, name:
 _multinomial = op(
     "Multinomial",
     "logits: T, num_samples: host -> output: output_dtype",
+    traits={DRAWS},
     T=FLOATING,
     output_dtype=INDEX,
-    stateful=True,
-    seed=0,
+    **SEEDED,
 )
 
 
@@ -450,9 +543,13 @@ categories_sizes = of_sizes(categories_shape)
 
 
 @_multinomial.kernel(CPU, GPU)
-def _multinomial_kernel(logits: torch.Tensor, num_samples: Any, *, output_dtype: DType, seed: int) -> torch.Tensor:
+def _multinomial_kernel(
+    logits: torch.Tensor, num_samples: Any, *, output_dtype: DType, seed: Seed, seed2: int
+) -> torch.Tensor:
     categories_sizes(logits.shape, num_samples=num_samples)
-    return draw_categories(logits, num_samples, output_dtype, generator(seed, logits.device))
+    outputs = len(logits) * (-(-num_samples // 4) * 4) * 2  # two words each, and rows in whole blocks
+    begin = _begin(seed, seed2, outputs, "Multinomial", logits.dtype, output_dtype, logits.device)
+    return draw_categories(logits, num_samples, output_dtype, begin)
 
 
 @export("random.categorical")
@@ -474,7 +571,7 @@ def categorical(
     """
     chosen = check_choice(dt.int64 if dtype is None else dtype, INDEX)
     with Composed(name, "categorical", "Multinomial") as last:
-        return _multinomial(logits, num_samples, output_dtype=chosen, seed=next_seed(seed), name=last)
+        return _multinomial(logits, num_samples, output_dtype=chosen, **next_seeds(seed), name=last)
 
 
 @export(v1=("multinomial", "random.multinomial"))
@@ -491,13 +588,15 @@ def multinomial(
 
 # Gamma and Poisson.
 
-_gamma = op("RandomGamma", "shape: host, alpha: T -> output: T", T=FLOATING, stateful=True, seed=0)
+_gamma = op("RandomGamma", "shape: host, alpha: T -> output: T", traits={DRAWS}, T=FLOATING, **SEEDED)
 _gamma.shape(drawn_per_parameter_shape)
 
 
 @_gamma.kernel(CPU, GPU)
-def _gamma_kernel(shape: HostValue, alpha: torch.Tensor, *, seed: int) -> torch.Tensor:
-    return draw_gamma(checked_sizes(shape), alpha, generator(seed, alpha.device))
+def _gamma_kernel(shape: HostValue, alpha: torch.Tensor, *, seed: Seed, seed2: int) -> torch.Tensor:
+    sizes = checked_sizes(shape)
+    outputs = math.prod(sizes) * alpha.numel()
+    return draw_gamma(sizes, alpha, _begin(seed, seed2, outputs, "RandomGamma", alpha.dtype, alpha.device))
 
 
 _gamma_grad = op("RandomGammaGrad", "alpha: T, sample: T -> output: T", T=FLOATING)
@@ -541,7 +640,7 @@ def gamma(
     dtype = check_choice(dtype, FLOATING)
     with Composed(name, "random_gamma") as last:
         shapes = gamma_parameter(alpha, beta, dtype)
-        drawn = _gamma(shape, shapes, seed=next_seed(seed), name=last if beta is None else None)
+        drawn = _gamma(shape, shapes, **next_seeds(seed), name=last if beta is None else None)
         return gamma_scaled(drawn, beta, last)
 
 
@@ -562,17 +661,20 @@ def gamma_scaled(drawn: Tensor, beta: Any, name: str | None = None) -> Tensor:
 _poisson = op(
     "RandomPoissonV2",
     "shape: host, rate: R -> output: dtype",
+    traits={DRAWS},
     R=FLOATING | INDEX,
     dtype=FLOATING | INDEX,
-    stateful=True,
-    seed=0,
+    **SEEDED,
 )
 _poisson.shape(drawn_per_parameter_shape)
 
 
 @_poisson.kernel(CPU, GPU)
-def _poisson_kernel(shape: HostValue, rate: torch.Tensor, *, dtype: DType, seed: int) -> torch.Tensor:
-    return draw_poisson(checked_sizes(shape), rate, dtype, generator(seed, rate.device))
+def _poisson_kernel(shape: HostValue, rate: torch.Tensor, *, dtype: DType, seed: Seed, seed2: int) -> torch.Tensor:
+    sizes = checked_sizes(shape)
+    outputs = math.prod(sizes) * rate.numel()
+    begin = _begin(seed, seed2, outputs, "RandomPoissonV2", rate.dtype, dtype, rate.device)
+    return draw_poisson(sizes, rate, dtype, begin)
 
 
 @export("random.poisson", v1=())
@@ -590,7 +692,7 @@ def poisson(
     """
     chosen = check_choice(dtype, FLOATING | INDEX)
     with Composed(name, "random_poisson", "RandomPoissonV2") as last:
-        return _poisson(shape, rates(lam, chosen), dtype=chosen, seed=next_seed(seed), name=last)
+        return _poisson(shape, rates(lam, chosen), dtype=chosen, **next_seeds(seed), name=last)
 
 
 @export(v1=("random_poisson", "random.poisson"))

@@ -1,46 +1,62 @@
 """Random tensors that depend on nothing but their arguments: ``tf.random.stateless_*``.
 
-The seed is a pair of integers. The same seed, shape and dtype give the same values in every run on
-the same type of device; they differ between the CPU and a GPU, whose generators differ.
+The seed is a pair of integers, which is scrambled into the position of a stream where the draw begins (`ops.philox`).
+The same seed, shape and dtype give the same values in every run, on every device, and in TensorFlow.
+
+    StatelessRandomNormal(shape, seed)              tf.random.stateless_normal
+    StatelessRandomNormalV2(shape, key, counter)    the same from a position as it is: for a tf.random.Generator
 """
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 import torch
 
 from situs._src.base import dtype as dt
-from situs._src.base.dtype import FLOATING, INDEX, DType, as_dtype
-from situs._src.base.errors import ArgumentError, DTypeError
+from situs._src.base.dtype import FIXED, FLOATING, INDEX, STRING, WIDE_UNSIGNED, DType, as_dtype
+from situs._src.base.errors import ArgumentError, DTypeError, UnimplementedError
 from situs._src.base.export import export
-from situs._src.base.mixing import mix
 from situs._src.base.shapes import UNKNOWN, TensorShape, brackets, broadcast
+from situs._src.base.streams import WORD, Position
 from situs._src.base.tensor import Tensor
 from situs._src.base.typing import ArrayLike, DTypeLike, HostValue, IntLike, ShapeLike
+from situs._src.ir.registry.op import Op
 from situs._src.ops import random
-from situs._src.ops.array import partly
+from situs._src.ops.array import also_by_bits, partly
 from situs._src.ops.cast import cast
 from situs._src.ops.constant import convert_to_tensor
 from situs._src.ops.define import CPU, GPU, op
 from situs._src.ops.join import stack
 from situs._src.ops.naming import Composed
+from situs._src.ops.philox import draw as philox
+from situs._src.ops.philox import rejection
+from situs._src.ops.philox.words import scrambled
 from situs._src.ops.random import categories_shape, categories_sizes, checked_sizes, drawn_shape
-from situs._src.ops.seeds import generator
 from situs._src.runtime.eager.bridge import TORCH_DTYPE
 
 FULL_INT = frozenset({dt.int32, dt.int64, dt.uint32, dt.uint64})
 
 
-def _source(seed: Any, device: torch.device) -> torch.Generator:
-    """The generator for a seed given on the host."""
+def _begin(seed: Any) -> Position:
+    """Where the draw of a seed given on the host begins."""
     if not isinstance(seed, tuple) or len(seed) != 2:
         found = brackets([len(seed)]) if isinstance(seed, tuple) else "[]"
         raise ArgumentError(f"seed must have shape [2], not {found}: {seed!r}")
     if not all(isinstance(part, int) and not isinstance(part, bool) for part in seed):
         raise DTypeError(f"A seed consists of two integers (int32 or int64), got {seed!r}")
-    return generator(mix((3, *seed)), device)
+    return scrambled(seed[0], seed[1])
+
+
+def _position(key: Any, counter: Any) -> Position:
+    """Where a draw with a key and a counter begins, both in words of 64 bits."""
+    if not isinstance(key, tuple) or len(key) != 1:
+        raise ArgumentError(f"key must have shape [1], not {brackets(np.shape(key))}: {key!r}")
+    if not isinstance(counter, tuple) or len(counter) < 2:
+        raise ArgumentError(f"counter must be a vector with length at least 2, got {counter!r}")
+    return Position(key[0] % WORD, counter[0] % WORD + counter[1] % WORD * WORD)
 
 
 # Floating-point ops of a shape and a seed.
@@ -51,7 +67,7 @@ _normal.shape(drawn_shape)
 
 @_normal.kernel(CPU, GPU)
 def _normal_kernel(shape: HostValue, seed: HostValue, *, dtype: DType, device: torch.device) -> torch.Tensor:
-    return random.draw_normal(checked_sizes(shape), dtype, _source(seed, device))
+    return random.draw_normal(checked_sizes(shape), dtype, device, _begin(seed))
 
 
 @export("random.stateless_normal")
@@ -73,12 +89,11 @@ def stateless_normal(
         stddev: The standard deviation; likewise.
         dtype: A floating-point dtype.
         name: A name for the op.
-        alg: Taken for TensorFlow's sake; every algorithm is PyTorch's for the device.
+        alg: ``"philox"``, or ``"auto_select"``, which chooses it.
     """
-    check_algorithm(alg)
+    check_supported(alg)
     with Composed(name, "stateless_random_normal") as last:
-        own = last if random.is_standard(stddev, mean) else None
-        return random.shifted(_normal(shape, seed, dtype=as_dtype(dtype), name=own), stddev, mean, last)
+        return normal_of(draws_of_seed(seed), shape, mean, stddev, dtype, last)
 
 
 _truncated_normal = op("StatelessTruncatedNormal", "shape: host, seed: host -> output: dtype", dtype=FLOATING)
@@ -87,7 +102,7 @@ _truncated_normal.shape(drawn_shape)
 
 @_truncated_normal.kernel(CPU, GPU)
 def _truncated_normal_kernel(shape: HostValue, seed: HostValue, *, dtype: DType, device: torch.device) -> torch.Tensor:
-    return random.draw_truncated_normal(checked_sizes(shape), dtype, _source(seed, device))
+    return random.draw_truncated_normal(checked_sizes(shape), dtype, device, _begin(seed))
 
 
 @export("random.stateless_truncated_normal")
@@ -104,10 +119,9 @@ def stateless_truncated_normal(
 
     The arguments are those of `stateless_normal`.
     """
-    check_algorithm(alg)
+    check_supported(alg)
     with Composed(name, "stateless_truncated_normal") as last:
-        own = last if random.is_standard(stddev, mean) else None
-        return random.shifted(_truncated_normal(shape, seed, dtype=as_dtype(dtype), name=own), stddev, mean, last)
+        return truncated_of(draws_of_seed(seed), shape, mean, stddev, dtype, last)
 
 
 _uniform = op("StatelessRandomUniform", "shape: host, seed: host -> output: dtype", dtype=FLOATING)
@@ -116,7 +130,7 @@ _uniform.shape(drawn_shape)
 
 @_uniform.kernel(CPU, GPU)
 def _uniform_kernel(shape: HostValue, seed: HostValue, *, dtype: DType, device: torch.device) -> torch.Tensor:
-    return random.draw_uniform(checked_sizes(shape), dtype, _source(seed, device))
+    return random.draw_uniform(checked_sizes(shape), dtype, device, _begin(seed))
 
 
 # Integers.
@@ -132,7 +146,7 @@ def _uniform_int_kernel(
     shape: HostValue, seed: HostValue, minval: Any, maxval: Any, *, dtype: DType, device: torch.device
 ) -> torch.Tensor:
     random.check_int_bounds(minval, maxval, dtype)
-    return random.draw_uniform_int(checked_sizes(shape), minval, maxval, dtype, _source(seed, device))
+    return random.draw_uniform_int(checked_sizes(shape), minval, maxval, dtype, device, _begin(seed))
 
 
 _full_int = op("StatelessRandomUniformFullInt", "shape: host, seed: host -> output: dtype", dtype=FULL_INT)
@@ -141,10 +155,153 @@ _full_int.shape(drawn_shape)
 
 @_full_int.kernel(CPU, GPU)
 def _full_int_kernel(shape: HostValue, seed: HostValue, *, dtype: DType, device: torch.device) -> torch.Tensor:
-    bits = torch.empty(checked_sizes(shape), dtype=torch.int64, device=device)
-    bits.random_(-(2**63), None, generator=_source(seed, device))
-    signed = bits if dtype.size == 8 else bits.to(torch.int32)  # keeps the low bits
-    return signed.view(TORCH_DTYPE[dtype])
+    return philox.bits(checked_sizes(shape), TORCH_DTYPE[dtype], _begin(seed), device)
+
+
+# The same from a position.
+
+_normal_at = op(
+    "StatelessRandomNormalV2", "shape: host, key: host, counter: host, alg: host -> output: dtype", dtype=FLOATING
+)
+_normal_at.shape(drawn_shape)
+
+
+@_normal_at.kernel(CPU, GPU)
+def _normal_at_kernel(
+    shape: HostValue, key: HostValue, counter: HostValue, alg: Any, *, dtype: DType, device: torch.device
+) -> torch.Tensor:
+    return random.draw_normal(checked_sizes(shape), dtype, device, _position(key, counter))
+
+
+_truncated_normal_at = op(
+    "StatelessTruncatedNormalV2", "shape: host, key: host, counter: host, alg: host -> output: dtype", dtype=FLOATING
+)
+_truncated_normal_at.shape(drawn_shape)
+
+
+@_truncated_normal_at.kernel(CPU, GPU)
+def _truncated_normal_at_kernel(
+    shape: HostValue, key: HostValue, counter: HostValue, alg: Any, *, dtype: DType, device: torch.device
+) -> torch.Tensor:
+    return random.draw_truncated_normal(checked_sizes(shape), dtype, device, _position(key, counter))
+
+
+_uniform_at = op(
+    "StatelessRandomUniformV2", "shape: host, key: host, counter: host, alg: host -> output: dtype", dtype=FLOATING
+)
+_uniform_at.shape(drawn_shape)
+
+
+@_uniform_at.kernel(CPU, GPU)
+def _uniform_at_kernel(
+    shape: HostValue, key: HostValue, counter: HostValue, alg: Any, *, dtype: DType, device: torch.device
+) -> torch.Tensor:
+    return random.draw_uniform(checked_sizes(shape), dtype, device, _position(key, counter))
+
+
+_uniform_int_at = op(
+    "StatelessRandomUniformIntV2",
+    "shape: host, key: host, counter: host, alg: host, minval: host, maxval: host -> output: dtype",
+    dtype=INDEX,
+)
+_uniform_int_at.shape(drawn_shape)
+
+
+@_uniform_int_at.kernel(CPU, GPU)
+def _uniform_int_at_kernel(
+    shape: HostValue,
+    key: HostValue,
+    counter: HostValue,
+    alg: Any,
+    minval: Any,
+    maxval: Any,
+    *,
+    dtype: DType,
+    device: torch.device,
+) -> torch.Tensor:
+    random.check_int_bounds(minval, maxval, dtype)
+    return random.draw_uniform_int(checked_sizes(shape), minval, maxval, dtype, device, _position(key, counter))
+
+
+_full_int_at = op(
+    "StatelessRandomUniformFullIntV2",
+    "shape: host, key: host, counter: host, alg: host -> output: dtype",
+    dtype=FULL_INT,
+)
+_full_int_at.shape(drawn_shape)
+
+
+@_full_int_at.kernel(CPU, GPU)
+def _full_int_at_kernel(
+    shape: HostValue, key: HostValue, counter: HostValue, alg: Any, *, dtype: DType, device: torch.device
+) -> torch.Tensor:
+    return philox.bits(checked_sizes(shape), TORCH_DTYPE[dtype], _position(key, counter), device)
+
+
+class Draw(Protocol):
+    """An op of a shape, whose source of random numbers has been chosen."""
+
+    def __call__(self, shape: ShapeLike, *bounds: Any, dtype: DType, name: str | None = None) -> Tensor:
+        """Draws a tensor; integers are given their bounds."""
+        ...
+
+
+class Draws(NamedTuple):
+    """The ops that a source of random numbers draws with."""
+
+    normal: Draw
+    truncated_normal: Draw
+    uniform: Draw
+    uniform_int: Draw
+    full_int: Draw
+
+
+def draws_of_seed(seed: ArrayLike) -> Draws:
+    """Draws with a seed of two integers."""
+
+    def of(drawn: Op) -> Draw:
+        return lambda shape, *bounds, dtype, name=None: drawn(shape, seed, *bounds, dtype=dtype, name=name)
+
+    return Draws(of(_normal), of(_truncated_normal), of(_uniform), of(_uniform_int), of(_full_int))
+
+
+def draws_at(position: Callable[[ShapeLike], tuple[Any, Any]], alg: int) -> Draws:
+    """Draws from a key and a counter, which a function gives for the shape of each draw."""
+
+    def of(drawn: Op) -> Draw:
+        def draw(shape: ShapeLike, *bounds: Any, dtype: DType, name: str | None = None) -> Tensor:
+            return drawn(shape, *position(shape), alg, *bounds, dtype=dtype, name=name)
+
+        return draw
+
+    return Draws(of(_normal_at), of(_truncated_normal_at), of(_uniform_at), of(_uniform_int_at), of(_full_int_at))
+
+
+def key_of_replica(key: Tensor, replica: int) -> Tensor:
+    """The key that a replica draws with: the first word of 64 bits of a stream at its number."""
+    return _full_int_at([1], key, [replica, 0], 1, dtype=dt.uint64)
+
+
+def normal_of(draws: Draws, shape: ShapeLike, mean: Any, stddev: Any, dtype: DTypeLike, name: str | None) -> Tensor:
+    """Normal numbers with a mean and a deviation."""
+    own = name if random.is_standard(stddev, mean) else None
+    return random.shifted(draws.normal(shape, dtype=as_dtype(dtype), name=own), stddev, mean, name)
+
+
+def truncated_of(draws: Draws, shape: ShapeLike, mean: Any, stddev: Any, dtype: DTypeLike, name: str | None) -> Tensor:
+    """Truncated normal numbers with a mean and a deviation."""
+    own = name if random.is_standard(stddev, mean) else None
+    return random.shifted(draws.truncated_normal(shape, dtype=as_dtype(dtype), name=own), stddev, mean, name)
+
+
+def uniform_of(draws: Draws, shape: ShapeLike, minval: Any, maxval: Any, dtype: DTypeLike, name: str | None) -> Tensor:
+    """Uniform numbers of an interval, floating-point or integers."""
+    chosen = random.check_choice(dtype, FLOATING | FULL_INT)
+    if chosen.is_integer:
+        return _integers(draws, shape, minval, maxval, chosen, name)
+    highest = 1 if maxval is None else maxval
+    own = name if random.is_standard(highest, minval) else None
+    return random.spread_over(draws.uniform(shape, dtype=chosen, name=own), minval, highest, name)
 
 
 @export("random.stateless_uniform")
@@ -166,33 +323,27 @@ def stateless_uniform(
         maxval: The upper bound; 1 by default for floating-point dtypes.
         dtype: A floating-point dtype, int32 or int64; uint32 or uint64 without bounds.
         name: A name for the op.
-        alg: Taken for TensorFlow's sake; every algorithm is PyTorch's for the device.
+        alg: ``"philox"``, or ``"auto_select"``, which chooses it.
     """
-    check_algorithm(alg)
-    chosen = random.check_choice(dtype, FLOATING | FULL_INT)
+    check_supported(alg)
     with Composed(name, "stateless_random_uniform") as last:
-        if chosen.is_integer:
-            return _integers(shape, seed, minval, maxval, chosen, last)
-        highest = 1 if maxval is None else maxval
-        own = last if random.is_standard(highest, minval) else None
-        drawn = _uniform(shape, seed, dtype=chosen, name=own)
-        return random.spread_over(drawn, minval, highest, last)
+        return uniform_of(draws_of_seed(seed), shape, minval, maxval, dtype, last)
 
 
-def _integers(shape: ShapeLike, seed: Any, minval: Any, maxval: Any, dtype: DType, name: str | None) -> Tensor:
+def _integers(draws: Draws, shape: ShapeLike, minval: Any, maxval: Any, dtype: DType, name: str | None) -> Tensor:
     if (minval is None) != (maxval is None):
         raise ArgumentError(
             f"For integer `dtype` argument {dtype}, argument `minval` and `maxval` must be both None or not None. "
             f"Got `minval`={minval} and `maxval`={maxval}."
         )
     if minval is None:
-        return _full_int(shape, seed, dtype=dtype, name=name)
+        return draws.full_int(shape, dtype=dtype, name=name)
     if dtype.is_unsigned:
         raise DTypeError(
             f"Argument `dtype` got invalid value {dtype} when argument `minval` is not None. "
             "Please don't use unsigned integers in this case."
         )
-    return _uniform_int(shape, seed, minval, maxval, dtype=dtype, name=name)
+    return draws.uniform_int(shape, minval, maxval, dtype=dtype, name=name)
 
 
 # Categorical, gamma, Poisson.
@@ -211,7 +362,7 @@ def _multinomial_kernel(
     logits: torch.Tensor, num_samples: Any, seed: HostValue, *, output_dtype: DType
 ) -> torch.Tensor:
     categories_sizes(logits.shape, num_samples=num_samples)
-    return random.draw_categories(logits, num_samples, output_dtype, _source(seed, logits.device))
+    return random.draw_categories(logits, num_samples, output_dtype, _begin(seed))
 
 
 @export("random.stateless_categorical")
@@ -259,7 +410,7 @@ _gamma.shape(_ending_in_parameter_shape)
 
 @_gamma.kernel(CPU, GPU)
 def _gamma_kernel(shape: HostValue, seed: HostValue, alpha: torch.Tensor) -> torch.Tensor:
-    return random.draw_gamma(_leading(shape, seed, alpha), alpha, _source(seed, alpha.device))
+    return random.draw_gamma(_leading(shape, seed, alpha), alpha, _begin(seed))
 
 
 _gamma.gradient(random.gamma_gradient)
@@ -302,7 +453,7 @@ _poisson.shape(_ending_in_parameter_shape)
 
 @_poisson.kernel(CPU, GPU)
 def _poisson_kernel(shape: HostValue, seed: HostValue, lam: torch.Tensor, *, dtype: DType) -> torch.Tensor:
-    return random.draw_poisson(_leading(shape, seed, lam), lam, dtype, _source(seed, lam.device))
+    return random.draw_poisson(_leading(shape, seed, lam), lam, dtype, _begin(seed))
 
 
 _poisson.stops_gradients()
@@ -344,9 +495,9 @@ _binomial.shape(_ending_in_both_shapes)
 @_binomial.kernel(CPU, GPU)
 def _binomial_kernel(shape: Any, seed: Any, counts: torch.Tensor, probs: torch.Tensor, *, dtype: DType) -> torch.Tensor:
     both = np.broadcast_shapes(counts.shape, probs.shape)
-    sizes = _leading(shape, seed, counts.expand(both)) + tuple(both)
-    whole = [each.expand(sizes).contiguous() for each in (counts, probs)]
-    return random.draw_binomial(whole[0], whole[1], dtype, _source(seed, counts.device))
+    sizes = _leading(shape, seed, counts.expand(both))
+    drawn = rejection.binomial(sizes, counts.expand(both), probs.expand(both), _begin(seed))
+    return drawn.nan_to_num(-1.0).to(TORCH_DTYPE[dtype])
 
 
 _binomial.stops_gradients()
@@ -370,6 +521,38 @@ def stateless_binomial(
     with Composed(name, "stateless_random_binomial", "StatelessRandomBinomial") as last:
         prob = convert_to_tensor(probs, dtype_hint=dt.float32)
         return _binomial(shape, seed, cast(counts, prob.dtype), prob, dtype=chosen, name=last)
+
+
+# Shuffle.
+
+_shuffle = op("StatelessShuffle", "value: T, seed: host -> output: T")
+_shuffle.shape(lambda value, seed: value)
+_shuffle.stops_gradients()
+
+
+@also_by_bits(_shuffle, CPU, GPU)
+@_shuffle.kernel(CPU, GPU, T=FIXED - WIDE_UNSIGNED)
+def _shuffle_kernel(value: torch.Tensor, seed: HostValue) -> torch.Tensor:
+    begin = _begin(seed)
+    return value if len(value) < 2 else value.index_select(0, random.draw_order(len(value), value.device, begin))
+
+
+@_shuffle.kernel(CPU, T=STRING)
+def _shuffle_strings(value: np.ndarray[Any, Any], seed: HostValue) -> np.ndarray[Any, Any]:
+    begin = _begin(seed)
+    return value if len(value) < 2 else np.take(value, philox.permutation(len(value), begin), axis=0)
+
+
+@export("random.experimental.stateless_shuffle", v1=())
+def stateless_shuffle(
+    value: ArrayLike, seed: ArrayLike, alg: str | IntLike = "auto_select", name: str | None = None
+) -> Tensor:
+    """Puts the slices of `value` along its first dimension in the random order of a seed, two integers."""
+    check_supported(alg)
+    tensor = convert_to_tensor(value)
+    if tensor.shape.rank == 0:
+        raise ArgumentError("value must have at least one dimension to be shuffled along, got a scalar.")
+    return _shuffle(tensor, seed, name=name)
 
 
 # Seeds from seeds.
@@ -399,3 +582,17 @@ def check_algorithm(alg: str | IntLike) -> None:
         raise ArgumentError(
             f"Argument `alg` got unsupported value {alg!r}. Supported values are {', '.join(_ALGORITHMS)}."
         )
+
+
+def check_supported(alg: str | IntLike) -> None:
+    """Raises unless numbers can be drawn by an algorithm.
+
+    Raises:
+        UnimplementedError: it is ThreeFry.
+    """
+    check_algorithm(alg)
+    if getattr(alg, "value", alg) in ("threefry", THREEFRY):
+        raise UnimplementedError("Non-XLA devices don't support the ThreeFry algorithm. Use alg='philox'.")
+
+
+THREEFRY = 2

@@ -35,7 +35,7 @@ from situs._src.runtime.eager.tensor import EagerTensor, wrap_checked
 from situs._src.runtime.plan.control_flow import assignments_in
 from situs._src.runtime.run.engine import Engine
 from situs._src.runtime.run.program import Program
-from situs._src.runtime.run.state import Run, State
+from situs._src.runtime.run.state import Run, State, Streams
 from situs._src.runtime.run.threads import shared_pool
 from situs._src.runtime.symbolic.reinfer import shapes_for
 from situs._src.tracing.kind import Kind
@@ -52,7 +52,7 @@ _idle = Run(_shared)  # for programs that ask nothing of a run
 
 
 class FunctionState(State):
-    """The state of one function: what it holds is shared, but its random operations count their draws for themselves.
+    """The state of one function: what it holds is shared, but its random operations have streams of their own.
 
     They begin anew when the seed is set.
     """
@@ -65,13 +65,13 @@ class FunctionState(State):
         """What functions hold under a name; made on first use."""
         return _shared.resource(name, make)
 
-    def next_draw(self, key: object) -> int:
-        """How often a random operation has drawn since the seed was set."""
+    @property
+    def streams(self) -> Streams:
+        """The streams of its random operations since the seed was set."""
         restarts = seeds.eager.restarts
         if restarts != self._restarts:
-            self._restarts = restarts
-            self._draws.clear()
-        return super().next_draw(key)
+            self._restarts, self._streams = restarts, Streams()
+        return self._streams
 
 
 class Ready:

@@ -30,6 +30,7 @@ from situs._src.data.records import records_of
 from situs._src.data.text import lines_of, reading
 from situs._src.ir.graph.context import get_default_graph
 from situs._src.ops.inner import building
+from situs._src.ops.seeds import known_seeds
 from situs._src.variables.symbolic import makes_graph_variables
 
 
@@ -203,6 +204,8 @@ def make_one_shot_iterator(dataset: Any) -> Any:
     """
     node = node_of(dataset, "make_one_shot_iterator()")
     with _in_default_graph():
+        if here.graph is not None:
+            known_seeds()  # TensorFlow counts it as a random operation
         return OwnedIterator(node, dataset._of) if here.graph is None else graph_iterator.one_shot(node, dataset._of)
 
 

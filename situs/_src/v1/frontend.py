@@ -24,6 +24,7 @@ from situs._src.base.typing import ArrayLike
 from situs._src.ir.graph import context
 from situs._src.ir.graph.tensor import show_dimensions
 from situs._src.ops.python_function import runs_at_once
+from situs._src.ops.seeds import control_flow
 from situs._src.variables import symbolic
 
 _builds = True
@@ -57,6 +58,7 @@ def disable_v2_behavior() -> None:
     """What programs written for TensorFlow 1 expect: `disable_eager_execution` and `disable_v2_tensorshape`."""
     disable_eager_execution()
     disable_v2_tensorshape()
+    disable_control_flow_v2()
 
 
 @export(v1="enable_v2_behavior", as_is=True)
@@ -64,6 +66,7 @@ def enable_v2_behavior() -> None:
     """Undoes `disable_v2_behavior`: the same as `enable_eager_execution` and `enable_v2_tensorshape`."""
     enable_eager_execution()
     enable_v2_tensorshape()
+    enable_control_flow_v2()
 
 
 @export(v1="disable_v2_tensorshape", as_is=True)
@@ -101,27 +104,22 @@ def resource_variables_enabled() -> bool:
     return _resource_variables
 
 
-_control_flow_v2 = True
-
-
 @export(v1="enable_control_flow_v2", as_is=True)
 def enable_control_flow_v2() -> None:
-    """Accepted for TensorFlow's programs: branches and loops are single operations in any case."""
-    global _control_flow_v2
-    _control_flow_v2 = True
+    """Lets branches and loops count their random operations for themselves; they are single operations in any case."""
+    control_flow.is_apart = True
 
 
 @export(v1="disable_control_flow_v2", as_is=True)
 def disable_control_flow_v2() -> None:
-    """Accepted for TensorFlow's programs: branches and loops are single operations in any case."""
-    global _control_flow_v2
-    _control_flow_v2 = False
+    """Counts random operations of branches and loops with the graph's; they are single operations in any case."""
+    control_flow.is_apart = False
 
 
 @export(v1="control_flow_v2_enabled", as_is=True)
 def control_flow_v2_enabled() -> bool:
     """What `enable_control_flow_v2` or `disable_control_flow_v2` said last."""
-    return _control_flow_v2
+    return control_flow.is_apart
 
 
 def run_eagerly() -> None:

@@ -1,15 +1,18 @@
 """``tf.random.Generator``: a sequence of random tensors that belongs to an object.
 
-A generator is a key and a count of the draws made so far, in a variable; each draw is a stateless one with a seed made
-of the two. In a graph a draw is made of operations: every run makes the next ones, and so does eager code after it.
+A generator is the position of a stream (`base.streams`) in a variable of three words: the counter, low word first, and
+the key. A draw begins there and moves the counter on by 256 for each element, as in TensorFlow. In a graph a draw is
+made of operations: every run makes the next ones, and so does eager code after it.
 
-    g.normal([2])       eager                  key, count -> seed; count + 1
-                        in a tf.function       GeneratorDraw(state) -> seed          and the stateless op takes it
+    g.normal([2])       eager                  the state -> key, counter; counter + 512
+                        in a tf.function       RngReadAndSkip(state, 2) -> the state before
+                        both                   StatelessRandomNormalV2(shape, key, counter)
 """
 
 from __future__ import annotations
 
 import enum
+import math
 from typing import Any
 
 import numpy as np
@@ -18,34 +21,38 @@ import torch
 from situs._src.base import dtype as dt
 from situs._src.base import locks
 from situs._src.base.devices.scope import device, here
-from situs._src.base.errors import ArgumentError, FailedPreconditionError, ResourceExhaustedError
+from situs._src.base.errors import ArgumentError, FailedPreconditionError
 from situs._src.base.export import export
-from situs._src.base.mixing import mix, mix_each, unpredictable
+from situs._src.base.mixing import unpredictable
 from situs._src.base.shapes import TensorShape
+from situs._src.base.streams import BLOCKS_PER_OUTPUT, COUNTERS, WORD, Position
 from situs._src.base.tensor import Tensor, read
 from situs._src.base.typing import ArrayLike, DTypeLike, IntLike, ShapeLike
 from situs._src.ir.graph.context import init_scope
 from situs._src.ir.graph.tensor import SymbolicTensor
 from situs._src.ops import stateless
-from situs._src.ops.array import as_attribute
+from situs._src.ops.array import as_attribute, reshape
 from situs._src.ops.attribute import plain
 from situs._src.ops.cast import cast
-from situs._src.ops.constant import constant, convert_to_tensor
+from situs._src.ops.constant import constant, convert_to_tensor, zeros, zeros_like
 from situs._src.ops.define import CPU, op
-from situs._src.ops.join import stack
+from situs._src.ops.join import concat, stack
+from situs._src.ops.naming import Composed
+from situs._src.ops.philox.words import block
+from situs._src.ops.random import checked_sizes
+from situs._src.ops.reduce import reduce_prod
 from situs._src.ops.seeds import as_seed
 from situs._src.runtime.eager import determinism
 from situs._src.runtime.eager.cell import Cell
 from situs._src.variables.capture import captured_variable
 from situs._src.variables.eager import Variable
+from situs._src.variables.replication import strategies
 from situs._src.variables.symbolic import here_or
-
-_WORD = 2**64
 
 
 @export("random.Algorithm", "random.experimental.Algorithm", v1="random.Algorithm")
 class Algorithm(enum.Enum):
-    """TensorFlow's names of algorithms; here all stand for PyTorch's generator of the device."""
+    """TensorFlow's names of algorithms. Philox is what is chosen; ThreeFry exists under XLA alone."""
 
     PHILOX = 1
     THREEFRY = 2
@@ -57,7 +64,8 @@ class Generator:
     """Draws random tensors, each call the next ones of its own sequence. Safe for many threads.
 
     Made with ``from_seed`` or ``from_non_deterministic_state``. Its state is a variable: a ``tf.function`` may make it
-    only where it may make variables, and a checkpoint saves it.
+    only where it may make variables, and a checkpoint saves it. Made in the scope of a strategy, it draws other numbers
+    in each replica, with a key of its own.
 
     Example:
         >>> g = Generator.from_seed(1)
@@ -71,6 +79,7 @@ class Generator:
                 f"A Generator is made of another one or of a state, got copy_from={copy_from!r} and state={state!r}. "
                 "To make one of a number, use tf.random.Generator.from_seed."
             )
+        self._is_replicated = strategies.has_strategy()
         self._algorithm: int = _algorithm_number(alg) if copy_from is None else copy_from._algorithm
         first = _as_state(state) if copy_from is None else copy_from._state_var.read_value()
         with device("/cpu:0"):
@@ -78,7 +87,7 @@ class Generator:
 
     @classmethod
     def from_seed(cls, seed: IntLike, alg: str | IntLike | None = None) -> Generator:
-        """A generator whose sequence the seed, an integer, decides."""
+        """A generator whose sequence the seed decides: an integer, or up to three words of the state, the key last."""
         return cls(state=_seed_state(seed), alg=alg)
 
     @classmethod
@@ -88,7 +97,7 @@ class Generator:
             raise FailedPreconditionError(
                 '"from_non_deterministic_state" cannot be called when determinism is enabled.'
             )
-        return cls(state=_seed_state(unpredictable()), alg=alg)
+        return cls(state=(unpredictable(), unpredictable(), unpredictable()), alg=alg)
 
     @classmethod
     def from_state(cls, state: object, alg: str | IntLike) -> Generator:
@@ -97,7 +106,7 @@ class Generator:
 
     @classmethod
     def from_key_counter(cls, key: object, counter: Any, alg: str | IntLike) -> Generator:
-        """A generator with this key that has made ``counter[0]`` draws."""
+        """A generator with this key, whose counter has these two words."""
         return cls(state=_key_counter_state(key, counter), alg=alg)
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -107,7 +116,7 @@ class Generator:
 
     @property
     def state(self) -> Any:
-        """The state, as `reset` takes it, a variable: the count of draws, 0, and the key."""
+        """The state, as `reset` takes it, a variable: the counter, in two words, and the key."""
         return self._state_var
 
     @property
@@ -138,11 +147,11 @@ class Generator:
         return self.reset(_key_counter_state(key, counter))
 
     def skip(self, delta: ArrayLike) -> Tensor:
-        """Leaves out `delta` draws and returns the state before."""
+        """Leaves out as many numbers as a tensor of `delta` elements has, and returns the state before."""
         if self._symbolic:
-            return self._run(_skip, delta)  # type: ignore[no-any-return]
-        counter, key = _advance(self._state_var._cell, as_attribute(delta, "The number of draws to skip"))
-        return constant(np.array([counter, 0, key], np.int64))
+            return self._run(_skip, self._algorithm, delta)  # type: ignore[no-any-return]
+        words = _advance(self._state_var._cell, as_attribute(delta, "The number of draws to skip"))
+        return constant(np.array(words, np.int64))
 
     def _run(self, operation: Any, *inputs: Any) -> Any:
         """Adds an operation on the state to the graph being built, or to that of the state."""
@@ -151,8 +160,24 @@ class Generator:
         with here_or(self._state_var.graph):
             return operation(here.graph.capture(self._state_var._as_graph_element()), *inputs)
 
-    def _seed(self) -> Any:
-        return self._run(_draw) if self._symbolic else _next_seed(self._state_var._cell)
+    def _position(self, shape: ShapeLike) -> tuple[Any, Any]:
+        """The key and the counter that a draw of this shape begins with."""
+        stateless.check_supported(self._algorithm)
+        replica = strategies.replica_number() if self._is_replicated else None
+        if self._symbolic:
+            before = self.skip(_elements(shape))
+            key = before[2:3] if replica is None else stateless.key_of_replica(before[2:3], replica)
+            return key, before[0:2]
+        sizes = checked_sizes(plain(shape, "shape"))
+        low, high, word = _advance(self._state_var._cell, math.prod(sizes))
+        if replica is not None:
+            first, second, *_ = block(Position(word % WORD, replica))
+            word = first + (second << 32)
+        return (word,), (low, high)
+
+    @property
+    def _draws(self) -> stateless.Draws:
+        return stateless.draws_at(self._position, self._algorithm)
 
     # Draws.
 
@@ -165,7 +190,8 @@ class Generator:
         name: str | None = None,
     ) -> Tensor:
         """Draws from the normal distribution; the arguments are those of ``tf.random.normal``."""
-        return stateless.stateless_normal(shape, self._seed(), mean, stddev, dtype, name)
+        with Composed(name, "stateful_normal") as last:
+            return stateless.normal_of(self._draws, shape, mean, stddev, dtype, last)
 
     def truncated_normal(
         self,
@@ -176,7 +202,8 @@ class Generator:
         name: str | None = None,
     ) -> Tensor:
         """Draws from the normal distribution without values over two deviations from the mean."""
-        return stateless.stateless_truncated_normal(shape, self._seed(), mean, stddev, dtype, name)
+        with Composed(name, "truncated_normal") as last:
+            return stateless.truncated_of(self._draws, shape, mean, stddev, dtype, last)
 
     def uniform(
         self,
@@ -187,20 +214,21 @@ class Generator:
         name: str | None = None,
     ) -> Tensor:
         """Draws from the uniform distribution; the arguments are those of ``tf.random.stateless_uniform``."""
-        return stateless.stateless_uniform(shape, self._seed(), minval, maxval, dtype, name)
+        with Composed(name, "stateful_uniform") as last:
+            return stateless.uniform_of(self._draws, shape, minval, maxval, dtype, last)
 
     def uniform_full_int(self, shape: ShapeLike, dtype: DTypeLike = dt.uint64, name: str | None = None) -> Tensor:
         """Draws from all integers of a dtype: int32, int64, uint32 or uint64."""
-        return stateless.stateless_uniform(shape, self._seed(), None, None, dtype, name)
+        with Composed(name, "stateful_uniform_full_int") as last:
+            return stateless.uniform_of(self._draws, shape, None, None, dtype, last)
 
     # More generators.
 
     def make_seeds(self, count: IntLike = 1) -> Tensor:
         """Makes seeds for stateless ops: a tensor of shape [2, count], a seed in each column."""
-        if self._symbolic:
-            return self._run(_seeds, count)  # type: ignore[no-any-return]
-        keys = _next_keys(self._state_var._cell, as_attribute(count, "The number of seeds"))
-        return constant(np.stack([keys, np.zeros_like(keys)]))
+        number = count if isinstance(read(count), SymbolicTensor) else as_attribute(count, "The number of seeds")
+        keys = self.uniform_full_int([number], dt.int64)
+        return stack([keys, zeros_like(keys)])
 
     def split(self, count: int = 1) -> list[Generator]:
         """Makes generators whose sequences are independent of this one's and of each other's."""
@@ -212,60 +240,31 @@ class Generator:
 # The state: words of 64 bits, which an int64 holds with their sign.
 
 
-def _advance(cell: Cell, count: int) -> tuple[int, int]:
-    """The counter before the next `count` draws, which the caller makes, and the key."""
+def _advance(cell: Cell, count: int) -> tuple[int, int, int]:
+    """The state before the next `count` numbers, which the caller draws."""
     with cell.lock:
-        counter, middle, key = cell.read().tolist()
-        cell.value = torch.tensor([_signed((counter + count) % _WORD), middle, key])
-        return counter, key
+        low, high, key = cell.read().tolist()
+        counter = (low % WORD + high % WORD * WORD + count * BLOCKS_PER_OUTPUT) % COUNTERS
+        cell.value = torch.tensor([_signed(counter % WORD), _signed(counter // WORD), key])
+        return low, high, key
 
 
-def _next_seed(cell: Cell) -> tuple[int, int]:
-    counter, key = _advance(cell, 1)
-    return mix((4, key, counter)), counter
-
-
-def _next_keys(cell: Cell, count: int) -> np.ndarray[Any, Any]:
-    if count < 0:
-        raise ArgumentError(f"Dimension {count} must be >= 0")
-    try:
-        offsets = np.arange(count, dtype=np.uint64)
-    except (MemoryError, ValueError, OverflowError):
-        raise ResourceExhaustedError(f"OOM when making {count} seeds.") from None
-    counter, key = _advance(cell, count)
-    return mix_each((5, key), counter, offsets)
-
-
-_draw = op("GeneratorDraw", "ref: T& -> seed: T", T=frozenset({dt.int64}), stateful=True)
-_draw.shape(lambda ref: TensorShape([2]))
-_skip = op("RngReadAndSkip", "ref: T&, delta: host -> value: T", T=frozenset({dt.int64}), stateful=True)
-_skip.shape(lambda ref, delta: TensorShape([3]))
-_seeds = op("GeneratorSeeds", "ref: T&, count: host -> seeds: T", T=frozenset({dt.int64}), stateful=True)
-_seeds.shape(lambda ref, count: TensorShape([2, count if isinstance(count, int) else None]))
-_from_seed = op("GeneratorState", "seed: host -> state: int64")
-_from_seed.shape(lambda seed: TensorShape([3]))
-
-
-@_draw.kernel(CPU)
-def _draw_kernel(ref: Cell) -> torch.Tensor:
-    return torch.tensor([_signed(word) for word in _next_seed(ref)])
+_skip = op("RngReadAndSkip", "ref: T&, alg: host, delta: host -> value: T", T=frozenset({dt.int64}), stateful=True)
+_skip.shape(lambda ref, alg, delta: TensorShape([3]))
 
 
 @_skip.kernel(CPU)
-def _skip_kernel(ref: Cell, delta: Any) -> torch.Tensor:
-    counter, key = _advance(ref, int(delta))
-    return torch.tensor([counter, 0, key])
+def _skip_kernel(ref: Cell, alg: Any, delta: Any) -> torch.Tensor:
+    return torch.tensor(_advance(ref, int(delta)))
 
 
-@_seeds.kernel(CPU)
-def _seeds_kernel(ref: Cell, count: Any) -> torch.Tensor:
-    keys = _next_keys(ref, int(count))
-    return torch.from_numpy(np.stack([keys, np.zeros_like(keys)]))
-
-
-@_from_seed.kernel(CPU)
-def _from_seed_kernel(seed: Any) -> torch.Tensor:
-    return torch.tensor([0, 0, mix((6, int(seed)))])
+def _elements(shape: ShapeLike) -> IntLike:
+    """How many elements a tensor of a shape has, which may be known when the graph runs only."""
+    given = read(shape)
+    sizes = given if isinstance(given, (list, tuple)) else (given,)
+    if any(isinstance(read(size), SymbolicTensor) for size in sizes):
+        return reduce_prod(convert_to_tensor(given))
+    return math.prod(checked_sizes(plain(given, "shape")))
 
 
 # The generator of the program.
@@ -313,23 +312,30 @@ def _algorithm_number(alg: Any) -> int:
     return number if isinstance(number, int) else Algorithm[number.upper()].value
 
 
-def _seed_state(seed: IntLike) -> Tensor | tuple[int, int, int]:
+def _seed_state(seed: Any) -> Any:
+    """The state of a seed: an integer fills the words from the first on, words of its own stand at the end."""
     seed = read(seed)
     if isinstance(seed, SymbolicTensor):
-        return _from_seed(seed)
-    return 0, 0, mix((6, as_seed(plain(seed, "seed"))))
+        words = cast(reshape(seed, [-1]), dt.int64)
+        return concat([zeros([3 - words.shape[0]], dt.int64), words], 0) if words.shape[0] in (1, 2) else words[:3]
+    given = plain(seed, "seed")
+    if isinstance(given, tuple):
+        return (0,) * (3 - len(given)) + given[:3]
+    number = as_seed(given)
+    if not isinstance(seed, int):
+        return 0, 0, number  # a tensor of one word
+    return tuple((number >> 64 * place) % WORD for place in range(3))
 
 
 def _key_counter_state(key: object, counter: Any) -> Any:
     key, counter = read(key), read(counter)
     if isinstance(key, SymbolicTensor) or isinstance(counter, SymbolicTensor):
-        first = counter[0] if isinstance(counter, SymbolicTensor) else plain(counter, "counter")[0]
-        words = [convert_to_tensor(word) for word in (first, 0, key)]
+        words = [convert_to_tensor(word) for word in (counter[0], counter[1], key)]
         return stack([cast(word, dt.int64) for word in words])
     counts = plain(counter, "counter")
     if not isinstance(counts, tuple) or len(counts) != 2:
         raise ArgumentError(f"A counter consists of two integers, got {counter!r}.")
-    return counts[0], 0, plain(key, "key")
+    return *counts, plain(key, "key")
 
 
 def _as_state(state: object) -> Any:
@@ -342,9 +348,8 @@ def _as_state(state: object) -> Any:
     words = plain(state, "state")
     if not isinstance(words, tuple) or len(words) != 3:
         raise ArgumentError(f"The state of a Generator consists of three integers, got {state!r}.")
-    counter, key = (_signed(as_seed(word) % _WORD) for word in (words[0], words[2]))
-    return np.array([counter, 0, key], np.int64)
+    return np.array([_signed(as_seed(word) % WORD) for word in words], np.int64)
 
 
 def _signed(word: int) -> int:
-    return word - _WORD if word >= _WORD // 2 else word
+    return word - WORD if word >= WORD // 2 else word

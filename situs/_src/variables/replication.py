@@ -7,6 +7,7 @@ change nothing but what is trainable by default.
 from __future__ import annotations
 
 import enum
+from collections.abc import Callable
 from typing import Any
 
 from situs._src.base.errors import ArgumentError
@@ -32,6 +33,17 @@ class VariableAggregation(enum.Enum):
     MEAN = 2
     ONLY_FIRST_REPLICA = 3
     ONLY_FIRST_TOWER = 3  # noqa: PIE796 - its name in TensorFlow 1
+
+
+class Strategies:
+    """What is known here of strategies: ``distribute`` says it, when it is loaded."""
+
+    def __init__(self) -> None:
+        self.has_strategy: Callable[[], bool] = lambda: False  # whether one holds here
+        self.replica_number: Callable[[], int | None] = lambda: None  # which of its replicas this thread is
+
+
+strategies = Strategies()
 
 
 def settled(

@@ -383,6 +383,7 @@ from situs._src.ops.search import sort as sort
 from situs._src.ops.search import unique as unique
 from situs._src.ops.search import unique_with_counts as unique_with_counts
 from situs._src.ops.search import unravel_index as unravel_index
+from situs._src.ops.seeds import get_seed as get_seed
 from situs._src.ops.seeds import set_graph_seed as set_random_seed
 from situs._src.ops.slices import IndexedSlices as IndexedSlices
 from situs._src.ops.slices import IndexedSlicesValue as IndexedSlicesValue

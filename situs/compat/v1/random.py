@@ -14,6 +14,7 @@ from situs._src.ops.random import poisson_v1 as poisson
 from situs._src.ops.random import shuffle as shuffle
 from situs._src.ops.random import truncated_normal as truncated_normal
 from situs._src.ops.random import uniform as uniform
+from situs._src.ops.seeds import get_seed as get_seed
 from situs._src.ops.seeds import set_graph_seed as set_random_seed
 from situs._src.ops.seeds import set_seed as set_seed
 from situs._src.ops.stateless import fold_in as fold_in

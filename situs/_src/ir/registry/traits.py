@@ -45,6 +45,7 @@ MOVES = Trait("MOVES", "The results are elements of the inputs of their type, as
 SHAPE_ONLY = Trait("SHAPE_ONLY", "The result depends on the shapes of the inputs alone, not on their elements.")
 FOLDABLE = Trait("FOLDABLE", "Quick and pure: run while the graph is built where the inputs are known and small.")
 SIZE_ARITHMETIC = Trait("SIZE_ARITHMETIC", "Makes few numbers of few: of sizes, on the host, wherever it is placed.")
+DRAWS = Trait("DRAWS", "Draws random numbers, from the stream that its attributes `seed` and `seed2` begin.")
 CHECK = Trait("CHECK", "Has state only so that it runs where nobody uses the result, which is the same each time.")
 
 # Time.

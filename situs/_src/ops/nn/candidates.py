@@ -6,12 +6,12 @@
     all_candidate_sampler               all classes, each once
 
 A sampler also says how often each class is to be expected in a sample, which the losses make up for: ``number x p``
-where a class may come twice, else ``1 - (1 - p) ** tries`` of the tries that it took.
+where a class may come twice, or none did, else ``1 - (1 - p) ** tries`` of the tries that it took.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from typing import Any
 
 import numpy as np
@@ -20,10 +20,13 @@ import torch
 from situs._src.base import dtype as dt
 from situs._src.base.errors import ArgumentError, UnimplementedError
 from situs._src.base.export import export
+from situs._src.base.mixing import unpredictable
 from situs._src.base.shapes import TensorShape
+from situs._src.base.streams import Position
 from situs._src.base.tensor import Tensor
 from situs._src.base.typing import ArrayLike
 from situs._src.ir.registry.op import Op
+from situs._src.ir.registry.traits import DRAWS
 from situs._src.ops.array import shape as shape_of
 from situs._src.ops.attribute import as_bool, as_int
 from situs._src.ops.cast import cast
@@ -32,7 +35,8 @@ from situs._src.ops.constant import convert_to_tensor, fill
 from situs._src.ops.define import CPU, op
 from situs._src.ops.gather import where
 from situs._src.ops.naming import Composed
-from situs._src.ops.seeds import generator, next_seed
+from situs._src.ops.philox.sequence import Words, doubles, pairs
+from situs._src.ops.seeds import Seed, generator, known_seeds, next_seeds, reserve
 
 Array = np.ndarray[Any, Any]
 
@@ -50,7 +54,8 @@ def _shapes(true_classes: TensorShape, *, num_true: int, num_sampled: int, **att
 
 
 def _sampler(name: str, **attrs: Any) -> Op:
-    declared = op(name, _RESULTS, stateful=True, num_true=1, num_sampled=1, unique=True, seed=0, **attrs)
+    numbers = {"num_true": 1, "num_sampled": 1, "unique": True, "seed": 0, "seed2": 0}
+    declared = op(name, _RESULTS, traits={DRAWS}, stateful=True, **numbers, **attrs)
     declared.shape(_shapes)
     declared.stops_gradients()
     return declared
@@ -72,7 +77,7 @@ def _sample(
 
     def expected(classes: Array) -> torch.Tensor:
         p = odds(classes)
-        counts = -np.expm1(tries * np.log1p(-p)) if unique else p * count
+        counts = p * count if tries == count else -np.expm1(tries * np.log1p(-p))
         return torch.from_numpy(counts.astype(np.float32))
 
     return torch.from_numpy(drawn), expected(true.numpy()), expected(drawn)
@@ -89,9 +94,34 @@ def _distinct(draw: Callable[[int], Array], count: int) -> tuple[Array, int]:
         drawn = np.concatenate([drawn, draw(len(drawn))])
 
 
-def _uniforms(seed: int) -> Callable[[int], Array]:
-    source = generator(seed, torch.device("cpu"))
-    return lambda count: torch.rand(count, dtype=torch.float64, generator=source).numpy()
+_RESERVED_WORDS = 2048  # for each class of a sample
+_HOST = torch.device("cpu")
+
+
+class _Numbers:
+    """Draws numbers for a sample of so many classes, from a stream or at random."""
+
+    def __init__(self, seed: Seed, seed2: int, count: int, *drawn: Hashable) -> None:
+        self._begin = reserve(seed, seed2, _RESERVED_WORDS * count // 4, count, *drawn)
+        self._taken = 0
+
+    def units(self, count: int) -> Array:
+        """Numbers of [0, 1)."""
+        if self._begin is None:
+            return torch.rand(count, dtype=torch.float64, generator=generator(_HOST)).numpy()
+        self._taken += count
+        return doubles(self._begin, self._taken - count, count)
+
+    def integers(self, below: int, count: int) -> Array:
+        """Integers below another."""
+        if self._begin is None:
+            return torch.randint(below, (count,), generator=generator(_HOST)).numpy()
+        self._taken += count
+        return (pairs(self._begin, self._taken - count, count) % np.uint64(below)).astype(np.int64)
+
+    def words(self) -> Words:
+        """Words one after the other."""
+        return Words(Position(unpredictable(), 0) if self._begin is None else self._begin)
 
 
 _log_uniform = _sampler("LogUniformCandidateSampler", range_max=1)
@@ -102,12 +132,13 @@ _all = _sampler("AllCandidateSampler")
 
 @_log_uniform.kernel(CPU)
 def _log_uniform_kernel(
-    true_classes: torch.Tensor, *, num_true: int, num_sampled: int, unique: bool, seed: int, range_max: int
+    true_classes: torch.Tensor, *, num_true: int, num_sampled: int, unique: bool, seed: Seed, seed2: int, range_max: int
 ) -> tuple[torch.Tensor, ...]:
-    width, random = np.log1p(range_max), _uniforms(seed)
+    width = np.log1p(range_max)
+    random = _Numbers(seed, seed2, num_sampled, "LogUniformCandidateSampler", num_true, unique, range_max)
 
     def draw(count: int) -> Array:
-        drawn: Array = np.minimum(np.exp(random(count) * width).astype(np.int64) - 1, range_max - 1)
+        drawn: Array = (np.exp(random.units(count) * width).astype(np.int64) - 1) % range_max
         return drawn
 
     return _sample(true_classes, num_sampled, unique, draw, lambda k: np.log((k + 2.0) / (k + 1.0)) / width)
@@ -115,14 +146,39 @@ def _log_uniform_kernel(
 
 @_uniform.kernel(CPU)
 def _uniform_kernel(
-    true_classes: torch.Tensor, *, num_true: int, num_sampled: int, unique: bool, seed: int, range_max: int
+    true_classes: torch.Tensor, *, num_true: int, num_sampled: int, unique: bool, seed: Seed, seed2: int, range_max: int
 ) -> tuple[torch.Tensor, ...]:
-    random = _uniforms(seed)
+    random = _Numbers(seed, seed2, num_sampled, "UniformCandidateSampler", num_true, unique, range_max)
 
     def draw(count: int) -> Array:
-        return np.minimum((random(count) * range_max).astype(np.int64), range_max - 1)
+        return random.integers(range_max, count)
 
     return _sample(true_classes, num_sampled, unique, draw, lambda k: np.full(k.shape, 1.0 / range_max))
+
+
+def _alias_table(odds: Array) -> tuple[list[float], list[int]]:
+    """Walker's table: a class is drawn of all alike, and kept so often; else it is another one.
+
+    Classes that are drawn too seldom are paired with those drawn too often, the last of both first.
+    """
+    share = (odds * len(odds)).tolist()
+    rare = [number for number, each in enumerate(share) if each < 1.0]
+    common = [number for number, each in enumerate(share) if each >= 1.0]
+    others = list(range(len(share)))
+    while rare and common:
+        taker, giver = rare.pop(), common.pop()
+        others[taker] = giver
+        share[giver] -= 1.0 - share[taker]
+        (rare if share[giver] < 1.0 else common).append(giver)
+    for number in rare + common:
+        share[number] = 1.0  # but for rounding
+    return [float(np.float32(each)) for each in share], others
+
+
+def _alias_sample(words: Words, keeps: list[float], others: list[int]) -> int:
+    kept = (words.next() & 0x7FFFFF) * 2.0**-23
+    number = words.exactly_below(len(keeps))
+    return number if kept < keeps[number] else others[number]
 
 
 @_fixed.kernel(CPU)
@@ -132,14 +188,16 @@ def _fixed_kernel(
     num_true: int,
     num_sampled: int,
     unique: bool,
-    seed: int,
+    seed: Seed,
+    seed2: int,
     weights: tuple[float, ...],
 ) -> tuple[torch.Tensor, ...]:
     odds = np.asarray(weights) / np.sum(weights)
-    edges, random = np.cumsum(odds), _uniforms(seed)
+    words = _Numbers(seed, seed2, num_sampled, "FixedUnigramCandidateSampler", num_true, unique, weights).words()
+    keeps, others = _alias_table(odds)
 
     def draw(count: int) -> Array:
-        return np.minimum(np.searchsorted(edges, random(count), side="right"), len(odds) - 1).astype(np.int64)
+        return np.array([_alias_sample(words, keeps, others) for _ in range(count)], np.int64)
 
     def known(classes: Array) -> Array:
         inside = (classes >= 0) & (classes < len(odds))
@@ -150,7 +208,7 @@ def _fixed_kernel(
 
 @_all.kernel(CPU)
 def _all_kernel(
-    true_classes: torch.Tensor, *, num_true: int, num_sampled: int, unique: bool, seed: int
+    true_classes: torch.Tensor, *, num_true: int, num_sampled: int, unique: bool, seed: Seed, seed2: int
 ) -> tuple[torch.Tensor, ...]:
     return torch.arange(num_sampled), torch.ones(true_classes.shape), torch.ones(num_sampled)
 
@@ -196,7 +254,7 @@ def log_uniform_candidate_sampler(
     """
     classes = as_int(range_max, "range_max")
     given = _numbers(num_true, num_sampled, unique, classes)
-    return _made(_log_uniform, true_classes, name, **given, seed=next_seed(seed), range_max=classes)
+    return _made(_log_uniform, true_classes, name, **given, **next_seeds(seed), range_max=classes)
 
 
 @export("random.uniform_candidate_sampler", v1=("nn.uniform_candidate_sampler", "random.uniform_candidate_sampler"))
@@ -212,7 +270,7 @@ def uniform_candidate_sampler(
     """Draws classes, all with the same probability; the arguments are those of `log_uniform_candidate_sampler`."""
     classes = as_int(range_max, "range_max")
     given = _numbers(num_true, num_sampled, unique, classes)
-    return _made(_uniform, true_classes, name, **given, seed=next_seed(seed), range_max=classes)
+    return _made(_uniform, true_classes, name, **given, **next_seeds(seed), range_max=classes)
 
 
 @export(
@@ -264,7 +322,7 @@ def fixed_unigram_candidate_sampler(
             f"that are reserved included, and one above 0; got {len(weights)}."
         )
     given = _numbers(num_true, num_sampled, unique, sum(weight > 0 for weight in weights) if unique else classes)
-    return _made(_fixed, true_classes, name, **given, seed=next_seed(seed), weights=weights)
+    return _made(_fixed, true_classes, name, **given, **next_seeds(seed), weights=weights)
 
 
 @export("random.all_candidate_sampler", v1=("nn.all_candidate_sampler", "random.all_candidate_sampler"))
@@ -278,7 +336,7 @@ def all_candidate_sampler(
 ) -> tuple[Tensor, Tensor, Tensor]:
     """All classes, each once; the arguments are those of `log_uniform_candidate_sampler`."""
     given = _numbers(num_true, num_sampled, unique, as_int(num_sampled, "num_sampled"))
-    return _made(_all, true_classes, name, **given, seed=next_seed(seed))
+    return _made(_all, true_classes, name, **given, **next_seeds(seed))
 
 
 def _made(sampler: Op, true_classes: ArrayLike, name: str | None, **attrs: Any) -> tuple[Tensor, Tensor, Tensor]:
@@ -300,12 +358,13 @@ def compute_accidental_hits(
         true_classes: A matrix of classes, a row for each example.
         sampled_candidates: The sample.
         num_true: The number of columns of `true_classes`.
-        seed: Accepted for TensorFlow's programs.
+        seed: A seed: nothing is drawn, but it is counted, as TensorFlow does.
         name: A name for the ops.
 
     Returns:
         For each hit the number of the example, the place in the sample, and the least number of float32.
     """
+    known_seeds(seed)
     with Composed(name, "compute_accidental_hits"):
         true = cast(convert_to_tensor(true_classes), dt.int64)
         if not true.shape.is_compatible_with([None, as_int(num_true, "num_true")]):

@@ -23,6 +23,7 @@ from situs._src.ops.define import CPU, GPU, op
 from situs._src.ops.gather import where
 from situs._src.ops.math import divide, multiply, subtract
 from situs._src.ops.naming import Composed
+from situs._src.ops.seeds import next_seeds
 from situs._src.ops.spelling import renamed
 from situs._src.ops.stateless import stateless_uniform
 
@@ -71,6 +72,8 @@ def dropout(
         seed: A seed for the choices.
         name: A name for the op.
     """
+    if isinstance(rate, NUMBERS) and rate == 0:
+        next_seeds(seed)  # nothing is drawn, and yet counted: what follows draws as it would at another rate
     return _dropped(x, rate, partial(random.uniform, seed=seed), noise_shape, name, "dropout")
 
 

@@ -31,6 +31,7 @@ from situs._src.ops.nn.candidates import log_uniform_candidate_sampler
 from situs._src.ops.nn.embedding import embedding_lookup_v1
 from situs._src.ops.nn.loss import sigmoid_cross_entropy_with_logits, softmax_cross_entropy_with_logits
 from situs._src.ops.reduce import reduce_any, reduce_sum
+from situs._src.ops.seeds import known_seeds
 
 
 @export("nn.nce_loss", v1=())
@@ -165,6 +166,7 @@ class _Sample:
         true_logits = reduce_sum(multiply(x[:, None], rows), 2) + reshape(true_b, [-1, self.num_true])
         sample_logits = matmul(x, sample_w, transpose_b=True) + sample_b
         if removes_hits:
+            known_seeds()  # TensorFlow counts looking for them as a random operation
             hits = reduce_any(equal(true[:, :, None], sample), 1)
             sample_logits = where(hits, sample_logits + x.dtype.min, sample_logits)
         true_logits = true_logits - log(cast(of_true, x.dtype))

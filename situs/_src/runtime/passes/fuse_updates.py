@@ -23,7 +23,7 @@ import torch
 
 from situs._src.ir.graph.function import graphs_of
 from situs._src.ir.graph.tensor import SymbolicTensor
-from situs._src.ir.registry.traits import STATE
+from situs._src.ir.registry.traits import DRAWS, STATE
 from situs._src.runtime.plan.plan import Call, Literal, Slot, Source, makers, slots_in, waits_for
 
 Root = Callable[[SymbolicTensor], Any]
@@ -124,8 +124,8 @@ class _Groups:
             return {self.root(tensor) for tensor in call.reads.outputs}
         if node is None or not node.op_def.stateful or STATE in node.op_def.traits:
             return None if node is not None and graphs_of(node) else set()
-        if "seed" in node.attrs:
-            return set()  # random numbers
+        if DRAWS in node.op_def.traits:
+            return set()
         pairs = list(zip(node.op_def.inputs, node.args, strict=True))
         return {self.root(value) for arg, value in pairs if arg.is_ref} or None
 

@@ -21,12 +21,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from situs._src.base.devices.logical import Device
+from situs._src.ir.graph.function import operations_in
+from situs._src.ir.graph.node import Operation
+from situs._src.ir.registry.traits import DRAWS
 from situs._src.placement.candidates import Assignment
 from situs._src.runtime.eager.binding import host_value
 from situs._src.runtime.eager.tensor import to_numpy_value
 from situs._src.runtime.plan.effects import in_order
 from situs._src.runtime.plan.plan import Call, Literal, Plan, Slot, Source
-from situs._src.runtime.run.control_flow import FunctionCall
+from situs._src.runtime.run.control_flow import FunctionCall, Held
 
 
 def inline_calls(plan: Plan, side_by_side: bool = False) -> Plan:
@@ -40,9 +43,8 @@ def inline_calls(plan: Plan, side_by_side: bool = False) -> Plan:
         return plan
     inliner = _Inliner(plan, side_by_side)
     for call in plan.calls:
-        inner = call.function.parts[0].plan if isinstance(call.function, FunctionCall) else None
-        if inner is not None and inliner.may_join(inner):
-            inliner.join(call, inner)
+        if isinstance(call.function, FunctionCall) and inliner.may_join(call.function):
+            inliner.join(call, call.function)
         else:
             inliner.keep(call)
     return inliner.made()
@@ -64,9 +66,11 @@ class _Inliner:
         self._placed = dict(plan.placed)
         self._changes_state, self._as_known = plan.changes_state, plan.as_known
 
-    def may_join(self, inner: Plan) -> bool:
-        """Whether no operation of a function is there with another assignment."""
-        known = self._assignments
+    def may_join(self, function: FunctionCall) -> bool:
+        """Whether no operation of a function is there with another assignment, and no loop in it draws numbers."""
+        inner, known = function.parts[0].plan, self._assignments
+        if function.draws and any(_draws(call) and isinstance(call.function, Held) for call in inner.calls):
+            return False
         return all(_are_alike(known.get(node, each), each) for node, each in inner.assignments.items())
 
     def keep(self, call: Call) -> None:
@@ -80,11 +84,11 @@ class _Inliner:
         if call.copies is not None:
             self._copies.setdefault((_number(inputs[0]), call.device), call.outputs[0])
 
-    def join(self, call: Call, inner: Plan) -> None:
+    def join(self, call: Call, function: FunctionCall) -> None:
         """Adds the calls of a function in the place of its call."""
-        assert isinstance(call.function, FunctionCall)
+        inner = function.parts[0].plan
         given = [_with(source, self._results) for source in call.inputs]
-        sources = dict(zip(inner.inputs, call.function.arguments_of(given), strict=True))
+        sources = dict(zip(inner.inputs, function.arguments_of(given), strict=True))
         before = self._now(call.after)
         order: list[set[int]] = []
         if self._side_by_side and inner.changes_state:
@@ -101,7 +105,8 @@ class _Inliner:
             after = sorted({*before, *(now[other] for other in {*each.after, *(order[number] if order else ())})})
             over = None if each.overwrites is None else _number(sources[each.overwrites])
             now.append(len(self._calls))
-            self._calls.append(replace(each, inputs=inputs, outputs=outputs, after=after, overwrites=over))
+            made = replace(each, inputs=inputs, outputs=outputs, after=after, overwrites=over)
+            self._calls.append(_in_function(made, function.node) if _draws(each) else made)
             sources.update(zip(each.outputs, map(Slot, outputs), strict=True))
             if each.copies is not None:
                 self._copies[_number(inputs[0]), each.device] = outputs[0]
@@ -134,6 +139,16 @@ class _Inliner:
     def _new_slot(self) -> int:
         self._slots += 1
         return self._slots - 1
+
+
+def _draws(call: Call) -> bool:
+    return call.node is not None and any(DRAWS in node.op_def.traits for node in operations_in(call.node))
+
+
+def _in_function(call: Call, caller: Operation) -> Call:
+    """A call that draws random numbers, from the streams of the operation that called its function."""
+    function = call.function
+    return replace(call, function=lambda run, *values: function(run.inside(caller), *values))
 
 
 def _are_alike(one: Assignment, other: Assignment) -> bool:

@@ -20,9 +20,10 @@ from typing import Any
 
 from situs._src.base.devices.logical import Device
 from situs._src.base.errors import InvalidArgumentError
-from situs._src.base.mixing import UNPREDICTABLE, mix, unpredictable
 from situs._src.base.shapes import TensorShape, brackets
+from situs._src.base.streams import of_seeds
 from situs._src.ir.graph.node import Operation, tensors_in
+from situs._src.ir.registry.traits import DRAWS
 from situs._src.placement.candidates import Assignment
 from situs._src.runtime.eager.allocations import counted, enter_variable
 from situs._src.runtime.eager.binding import BoundInputs
@@ -31,7 +32,6 @@ from situs._src.runtime.eager.capacity import check_fits, may_be_large
 from situs._src.runtime.eager.cell import Cell
 from situs._src.runtime.eager.tensor import wrap
 from situs._src.runtime.eager.verify import dtype_of
-from situs._src.runtime.run.state import Run
 
 Function = Callable[..., Any]
 
@@ -92,7 +92,7 @@ def _function_of(node: Operation, assignment: Assignment) -> tuple[Function, boo
     function = kernel.function if kernel.takes_run else _counted(kernel.function, node, assignment)
     if node.op_def.updates:
         return _updating(partial(function, **bound) if bound else function, node), False
-    if node.op_def.stateful and "seed" in bound:
+    if DRAWS in node.op_def.traits:
         return _drawing(function, bound, node), True
     if kernel.takes_run:
         if "where" in inspect.signature(function).parameters:
@@ -115,14 +115,13 @@ def _counted(function: Function, node: Operation, assignment: Assignment) -> Fun
 
 
 def _drawing(function: Function, bound: dict[str, Any], node: Operation) -> Function:
-    """A random kernel: the operation's seed, mixed with how often it has drawn in this session."""
-    seed = bound.pop("seed")
-
-    def draw(run: Run, *values: Value) -> Any:
-        drawn = unpredictable() if seed == UNPREDICTABLE else mix((seed, run.state.next_draw(node)))
-        return function(*values, seed=drawn, **bound)
-
-    return draw
+    """A random kernel: it draws from the operation's stream in this session. Without seeds it has none."""
+    seed, seed2 = bound["seed"], bound["seed2"]
+    if not seed and not seed2:
+        return lambda run, *values: function(*values, **bound)
+    begin = of_seeds(seed, seed2)
+    del bound["seed"]
+    return lambda run, *values: function(*values, seed=run.streams.of(node, begin), **bound)
 
 
 def _updating(function: Function, node: Operation) -> Function:

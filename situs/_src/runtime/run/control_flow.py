@@ -17,7 +17,9 @@ from typing import Any, Self, TypeVar
 import torch
 
 from situs._src.base.errors import InvalidArgumentError
+from situs._src.ir.graph.function import operations_in
 from situs._src.ir.graph.node import Operation
+from situs._src.ir.registry.traits import DRAWS
 from situs._src.placement.candidates import Assignment
 from situs._src.runtime.eager.tensor import to_numpy_value
 from situs._src.runtime.eager.tensor_list import TensorList
@@ -97,10 +99,16 @@ class Branch(Held):
 
 
 class FunctionCall(Held):
-    """A graph called as it is."""
+    """A graph called as it is. If it draws random numbers, each operation that calls it draws its own."""
+
+    def __init__(self, node: Operation, parts: Sequence[Part], assignments: Sequence[Assignment]) -> None:
+        super().__init__(node, parts, assignments)
+        self.draws = any(DRAWS in inner.op_def.traits for inner in operations_in(node))
 
     def __call__(self, run: Run, *values: Any) -> tuple[Any, ...]:
         """The results of the graph."""
+        if self.draws:
+            run = run.inside(self.node)
         return self._functions[0](run, *self.arguments_of(values))
 
     def arguments_of(self, given: Sequence[T]) -> list[T]:

@@ -203,6 +203,9 @@ class PaddingBuffer(Buffer):
     kind = "PaddingFIFOQueue"
 
 
+_at_random = random.SystemRandom().randrange
+
+
 class ShuffleBuffer(Buffer):
     """A buffer that gives elements out at random, and while it is open keeps some to choose from.
 
@@ -211,7 +214,7 @@ class ShuffleBuffer(Buffer):
         capacity: How many elements it holds; negative for any number.
         form: What its elements look like.
         least: How many elements stay in it while it is open.
-        seed: Makes the order repeat.
+        choose: Chooses one of so many elements; at random by default.
 
     Raises:
         InvalidArgumentError: `least` leaves no room.
@@ -219,14 +222,21 @@ class ShuffleBuffer(Buffer):
 
     kind = "RandomShuffleQueue"
 
-    def __init__(self, name: str, capacity: int, form: Any = None, least: int = 0, seed: int | None = None) -> None:
+    def __init__(
+        self,
+        name: str,
+        capacity: int,
+        form: Any = None,
+        least: int = 0,
+        choose: Callable[[int], int] = _at_random,
+    ) -> None:
         if least < 0:
             raise InvalidArgumentError(f"min_after_dequeue {least} must be >= 0")
         if 0 <= capacity <= least:
             raise InvalidArgumentError(f"min_after_dequeue {least} must be < capacity {capacity}")
         super().__init__(name, capacity, form)
         self.least = least
-        self._random = random.Random(seed)
+        self._choose = choose
 
     def _empty(self) -> Any:
         return []
@@ -235,7 +245,7 @@ class ShuffleBuffer(Buffer):
         return len(self._elements) - (0 if self.is_closed else self.least)
 
     def _next(self) -> Element:
-        chosen = self._random.randrange(len(self._elements))
+        chosen = self._choose(len(self._elements))
         self._elements[chosen], self._elements[-1] = self._elements[-1], self._elements[chosen]
         return self._elements.pop()
 

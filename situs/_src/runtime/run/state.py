@@ -12,6 +12,7 @@ from weakref import WeakKeyDictionary
 
 from situs._src.base import locks
 from situs._src.base.errors import CancelledError, DeadlineExceededError
+from situs._src.base.streams import Position, Stream
 from situs._src.runtime.eager.cell import Cell
 
 
@@ -23,7 +24,7 @@ class State:
         self._cells: dict[str, Cell] = {}
         self._resources: dict[str, Any] = {}
         self._counts: Counter[str] = Counter()
-        self._draws: WeakKeyDictionary[Any, int] = WeakKeyDictionary()  # by operation
+        self._streams = Streams()
         self.closed = locks.event()
 
     def cell(self, name: str, make: Callable[[], Cell]) -> Cell:
@@ -56,21 +57,48 @@ class State:
             self._counts[name] += 1
             return self._counts[name] - 1
 
-    def next_draw(self, key: object) -> int:
-        """How often a random operation has drawn before, counted from now on with this draw."""
+    @property
+    def streams(self) -> Streams:
+        """The streams of random numbers of its operations."""
+        return self._streams
+
+
+class Streams:
+    """The streams of random numbers of the operations of a graph; those in a function are apart for each of its calls.
+
+    Safe to use from many threads.
+    """
+
+    def __init__(self) -> None:
+        self._lock = locks.lock()
+        self._streams: WeakKeyDictionary[Any, Stream] = WeakKeyDictionary()  # by operation
+        self._inside: WeakKeyDictionary[Any, Streams] = WeakKeyDictionary()  # by the operation that calls
+
+    def of(self, node: object, begin: Position) -> Stream:
+        """The stream of an operation, which begins with its first draw."""
         with self._lock:
-            drawn = self._draws.get(key, 0)
-            self._draws[key] = drawn + 1
-            return drawn
+            found = self._streams.get(node)
+            if found is None:
+                found = self._streams[node] = Stream(begin)
+            return found
+
+    def inside(self, call: object) -> Streams:
+        """The streams of the operations in a function, as one operation calls it."""
+        with self._lock:
+            found = self._inside.get(call)
+            if found is None:
+                found = self._inside[call] = Streams()
+            return found
 
 
 class Run:
     """One run: the state it works on, and whether it has been told to stop."""
 
-    __slots__ = ("_deadline", "_stopped", "on_stop", "state")
+    __slots__ = ("_deadline", "_stopped", "on_stop", "state", "streams")
 
     def __init__(self, state: State) -> None:
         self.state = state
+        self.streams = state.streams
         self._stopped = False
         self._deadline = ""  # what to say if the time limit was the reason
         self.on_stop: list[Callable[[], None]] = []  # wakes what waits in a blocking kernel
@@ -88,6 +116,10 @@ class Run:
         for wake in list(self.on_stop):
             wake()
 
+    def inside(self, call: object) -> Run:
+        """The run as a function sees it that an operation calls: with random numbers of its own."""
+        return _RunInside(self, self.streams.inside(call))
+
     def check(self) -> None:
         """Raises if the run has been told to stop.
 
@@ -99,3 +131,26 @@ class Run:
             raise DeadlineExceededError(self._deadline)
         if self.stopped:
             raise CancelledError("The run was cancelled: its session was closed, or another part of it failed.")
+
+
+class _RunInside(Run):
+    """A run in a function that it calls: the same, but for the streams."""
+
+    __slots__ = ("_outer",)
+
+    def __init__(self, outer: Run, streams: Streams) -> None:
+        self._outer = outer
+        self.state, self.streams, self.on_stop = outer.state, streams, outer.on_stop
+
+    @property
+    def stopped(self) -> bool:
+        """Whether blocking kernels should give up."""
+        return self._outer.stopped
+
+    def stop(self, reason: Exception) -> None:
+        """Tells the whole run to give up."""
+        self._outer.stop(reason)
+
+    def check(self) -> None:
+        """Raises if the whole run has been told to stop."""
+        self._outer.check()

@@ -26,8 +26,9 @@ import torch
 from situs._src.base import locks
 from situs._src.base.budget.ledger import LimitReached
 from situs._src.base.devices.logical import Device
+from situs._src.base.streams import Again, Position
 from situs._src.ir.graph.function import graphs_of, operations_in
-from situs._src.ir.registry.traits import BLOCKS
+from situs._src.ir.registry.traits import BLOCKS, DRAWS
 from situs._src.runtime.eager.bridge import home_of
 from situs._src.runtime.eager.cell import Cell
 from situs._src.runtime.eager.execute import verifying
@@ -196,12 +197,19 @@ class _Swapping:
             function = checking(frame.plan)(frame.number, replace(call, function=function))
         if not call.takes_run:
             return function
-        draws = call.node is not None and "seed" in call.node.attrs
+        draws = call.node is not None and DRAWS in call.node.op_def.traits
         run: Any = _Repeatable(self.run) if draws else self.run
         return lambda *values: function(run, *values)
 
     def _inner(self, plan: Plan) -> Callable[..., tuple[Any, ...]]:
-        return lambda run, *values: self.play(plan, values)
+        def run_inside(run: Run, *values: Any) -> tuple[Any, ...]:
+            around, self.run = self.run, run
+            try:
+                return self.play(plan, values)
+            finally:
+                self.run = around
+
+        return run_inside
 
     def _roomy(self, frame: _Frame, copy: Callable[[Any], Any]) -> Callable[[Any], Any]:
         return lambda value: self._with_room(frame, lambda: copy(value))
@@ -301,19 +309,27 @@ class _Repeatable:
     """A run for a call that may be made again: it draws the same random numbers."""
 
     def __init__(self, run: Run) -> None:
-        self._state = run.state
-        self._drawn: dict[Any, int] = {}
+        self._run = run
+        self._streams = run.streams
+        self._drawn: dict[Any, Again] = {}
+        self._inside: dict[Any, _Repeatable] = {}
 
     @property
-    def state(self) -> _Repeatable:
+    def streams(self) -> _Repeatable:
         """What the call asks for its draw."""
         return self
 
-    def next_draw(self, key: object) -> int:
-        """How often a random operation has drawn before; the same however often it is asked."""
-        if key not in self._drawn:
-            self._drawn[key] = self._state.next_draw(key)
-        return self._drawn[key]
+    def inside(self, call: object) -> _Repeatable:
+        """The same for an operation in a function that another one calls."""
+        if call not in self._inside:
+            self._inside[call] = _Repeatable(self._run.inside(call))
+        return self._inside[call]
+
+    def of(self, node: object, begin: Position) -> Again:
+        """The stream of a random operation, at the same position however often it is asked."""
+        if node not in self._drawn:
+            self._drawn[node] = Again(self._streams.of(node, begin))
+        return self._drawn[node]
 
 
 def _may_repeat(call: Call) -> bool:

@@ -1,0 +1,143 @@
+"""C, compiled on first use with the compiler of the system: an optional quick form of what Python has as well.
+
+Whoever calls `library` has a slower way to the same results, and takes it where there is none:
+
+    library("philox", source)  ->  the library, loaded   found in the cache, or compiled now, about a second
+                               ->  None                  no compiler, SITUS_NO_COMPILER=1, or compiling failed
+
+What is compiled is kept in ``situs/c`` in the user's cache folder, one file for each source, flags, compiler and CPU:
+
+    philox-5f1c...e0.so           the library
+    philox-5f1c...e0.so.sum       its SHA-256: a file that does not have it is compiled again
+
+A file is written under another name and then renamed, so two processes that compile at once each find a whole one. A
+folder that others may write to is not used: what is in it would run as this user. Where nothing can be written, the
+library is compiled into a temporary folder, for this process alone.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import hashlib
+import os
+import platform
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+
+from situs._src.base import locks, settings
+
+_FLAGS = (
+    "-O3",
+    "-march=native",
+    "-ffp-contract=off",
+    "-fno-math-errno",
+    "-fno-trapping-math",
+    "-std=c11",
+    "-shared",
+    "-fPIC",
+)
+_SECONDS = 120  # for one compilation
+_lock = locks.lock()
+_loaded: dict[tuple[str, str], ctypes.CDLL | None] = {}
+
+
+def library(name: str, source: str, flags: Sequence[str] = ()) -> ctypes.CDLL | None:
+    """The library made of a C source; None where it cannot be made. It is asked for once in a process.
+
+    Args:
+        name: What its file is called, in letters and underscores.
+        source: The text of the source.
+        flags: Options for the compiler beside the usual ones.
+    """
+    if settings.no_compiler():
+        return None
+    key = (name, source)
+    with _lock:
+        if key not in _loaded:
+            _loaded[key] = _made(name, source, (*_FLAGS, *flags))
+        return _loaded[key]
+
+
+def _made(name: str, source: str, flags: tuple[str, ...]) -> ctypes.CDLL | None:
+    compiler = _compiler()
+    if compiler is None:
+        return None
+    folder = _own_folder()
+    if folder is not None:
+        file = folder / f"{name}-{_digest(source, flags, compiler)}.so"
+        found = _load(file)
+        if found is None and _compile(compiler, source, flags, file):
+            found = _load(file)
+        if found is not None:
+            return found
+    with tempfile.TemporaryDirectory(prefix="situs-") as made:  # a library stays loaded when its file is gone
+        file = Path(made) / f"{name}.so"
+        return _load(file) if _compile(compiler, source, flags, file) else None
+
+
+def _compiler() -> str | None:
+    if os.name != "posix":
+        return None
+    return next((found for found in map(shutil.which, ("cc", "gcc", "clang")) if found), None)
+
+
+def _digest(source: str, flags: tuple[str, ...], compiler: str) -> str:
+    """What the library depends on: ``-march=native`` makes instructions that another CPU may not have."""
+    known = Path(compiler).stat()
+    parts = (source, *flags, compiler, str(known.st_size), str(known.st_mtime_ns), platform.machine(), _instructions())
+    return hashlib.sha256("\0".join(parts).encode()).hexdigest()[:32]
+
+
+def _instructions() -> str:
+    with contextlib.suppress(OSError), Path("/proc/cpuinfo").open(encoding="utf-8", errors="replace") as file:
+        for line in file:
+            if line.startswith(("flags", "Features", "isa")):
+                return line
+    return platform.processor()
+
+
+def _own_folder() -> Path | None:
+    """The folder for libraries, if it belongs to this user alone; None if there is none."""
+    folder = Path(settings.cache_folder()) / "situs" / "c"
+    try:
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        about = folder.stat()
+    except OSError:
+        return None
+    return folder if about.st_uid == os.getuid() and not about.st_mode & 0o022 else None
+
+
+def _load(file: Path) -> ctypes.CDLL | None:
+    """A library whose file is whole; None if it is not there, or damaged."""
+    try:
+        expected = _sum_file(file).read_text(encoding="ascii")
+        if hashlib.sha256(file.read_bytes()).hexdigest() != expected:
+            return None
+        return ctypes.CDLL(str(file))
+    except (OSError, UnicodeDecodeError):
+        return None
+
+
+def _compile(compiler: str, source: str, flags: tuple[str, ...], file: Path) -> bool:
+    """Compiles a source into a file; whether it is there then."""
+    try:
+        with tempfile.TemporaryDirectory(prefix=".making-", dir=file.parent) as made:
+            text, result = Path(made) / "source.c", Path(made) / "result.so"
+            text.write_text(source, encoding="utf-8")
+            command = [compiler, *flags, "-o", str(result), str(text), "-lm"]
+            subprocess.run(command, check=True, capture_output=True, timeout=_SECONDS, stdin=subprocess.DEVNULL)
+            check = Path(made) / "sum"
+            check.write_text(hashlib.sha256(result.read_bytes()).hexdigest(), encoding="ascii")
+            result.replace(file)
+            check.replace(_sum_file(file))
+    except (OSError, subprocess.SubprocessError):
+        return False
+    return True
+
+
+def _sum_file(file: Path) -> Path:
+    return file.with_name(file.name + ".sum")

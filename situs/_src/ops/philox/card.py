@@ -1,0 +1,42 @@
+"""Philox on a card: one launch of a Triton kernel for a draw, with the numbers of the CPU.
+
+PyTorch's packages for CUDA bring Triton with them. Where it is missing, PyTorch's ops make the same numbers, in about a
+hundred launches. A kernel is compiled when it is first used, and Triton keeps it for later processes.
+"""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Sequence
+from typing import Protocol, cast
+
+import torch
+
+from situs._src.base.streams import Position
+
+
+class Functions(Protocol):
+    """What `kernels` has."""
+
+    def fill(self, what: str, begin: Position, sizes: Sequence[int], device: torch.device) -> torch.Tensor:
+        """Numbers of float32 that are uniform, normal or truncated normal."""
+        ...
+
+    def words_at(self, begin: Position, offsets: torch.Tensor) -> torch.Tensor:
+        """Blocks so far behind a position, each word a number in int64."""
+        ...
+
+
+def functions() -> Functions | None:
+    """The kernels; None where there is no Triton to compile them."""
+    global _found
+    if _found is _UNASKED:
+        try:
+            _found = importlib.import_module("situs._src.ops.philox.kernels")
+        except ImportError:
+            _found = None
+    return cast("Functions | None", _found)
+
+
+_UNASKED = object()
+_found: object = _UNASKED

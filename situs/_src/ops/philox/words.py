@@ -1,0 +1,84 @@
+"""Blocks of Philox 4x32-10.
+
+    counter + n, 128 bits   c0 c1 c2 c3          ten rounds:   hi, lo = M0 * c0        c0 c1 c2 c3 <-
+    key, 64 bits            k0 k1                              HI, LO = M1 * c2        HI^c1^k0, LO, hi^c3^k1, lo
+                                                               k0 += W0, k1 += W1
+
+Words are kept in int64, so that a product of two of them has room: it may wrap around, and its bits are right.
+"""
+
+from __future__ import annotations
+
+import torch
+
+from situs._src.base.streams import WORD, Position
+from situs._src.ops.philox import card, compiled
+
+PER_BLOCK = 4
+_MASK = 2**32 - 1
+_FACTORS = 0xD2511F53, 0xCD9E8D57
+_KEY_STEPS = 0x9E3779B9, 0xBB67AE85
+_ROUNDS = 10
+_FEW = 32  # blocks that Python makes sooner than PyTorch
+_SCRAMBLING_KEY = 0x02461E293EC8F720  # what TensorFlow scrambles the seeds of stateless ops with
+
+
+def words(begin: Position, count: int, device: torch.device) -> torch.Tensor:
+    """The first `count` blocks from a position on: [count, 4], each word a number of 0 to 2**32 - 1 in int64."""
+    quick = compiled.functions() if device.type == "cpu" else None
+    if quick is not None:
+        return unsigned(quick.words(begin, count))
+    if device.type == "cpu" and 0 < count <= _FEW:
+        return torch.tensor([block(begin.skip(number)) for number in range(count)])
+    return words_at(begin, torch.arange(count, device=device))
+
+
+def words_at(begin: Position, offsets: torch.Tensor) -> torch.Tensor:
+    """The blocks so far behind a position, each alone: the shape of `offsets`, and 4."""
+    if offsets.device.type == "cpu":
+        quick = compiled.functions()
+        return _blocks(begin, offsets) if quick is None else unsigned(quick.words_at(begin, offsets.contiguous()))
+    kernels = card.functions() if offsets.device.type == "cuda" else None
+    return _blocks(begin, offsets) if kernels is None else kernels.words_at(begin, offsets)
+
+
+def unsigned(bits: torch.Tensor) -> torch.Tensor:
+    """Words that are held as int32, as numbers."""
+    return bits.to(torch.int64).bitwise_and_(_MASK)
+
+
+def _blocks(begin: Position, offsets: torch.Tensor) -> torch.Tensor:
+    parts = []
+    carry: torch.Tensor | int = 0
+    for place in range(PER_BLOCK):
+        limb = (begin.counter >> 32 * place) & _MASK
+        added = (offsets >> 32 * place) & _MASK if place < 2 else 0
+        total = carry + added + limb if place else added + limb
+        parts.append(total & _MASK if isinstance(total, torch.Tensor) else torch.full_like(offsets, total & _MASK))
+        carry = total >> 32
+    c0, c1, c2, c3 = parts
+    k0, k1 = begin.key & _MASK, begin.key >> 32
+    for _ in range(_ROUNDS):
+        first, second = c0 * _FACTORS[0], c2 * _FACTORS[1]
+        c0 = (second >> 32).bitwise_and_(_MASK).bitwise_xor_(c1).bitwise_xor_(k0)
+        c2 = (first >> 32).bitwise_and_(_MASK).bitwise_xor_(c3).bitwise_xor_(k1)
+        c1, c3 = second.bitwise_and_(_MASK), first.bitwise_and_(_MASK)
+        k0, k1 = (k0 + _KEY_STEPS[0]) & _MASK, (k1 + _KEY_STEPS[1]) & _MASK
+    return torch.stack([c0, c1, c2, c3], dim=-1)
+
+
+def block(begin: Position) -> tuple[int, int, int, int]:
+    """One block, in Python's integers: quicker than tensors for so few."""
+    c0, c1, c2, c3 = ((begin.counter >> 32 * place) & _MASK for place in range(PER_BLOCK))
+    k0, k1 = begin.key & _MASK, begin.key >> 32
+    for _ in range(_ROUNDS):
+        first, second = c0 * _FACTORS[0], c2 * _FACTORS[1]
+        c0, c1, c2, c3 = (second >> 32) ^ c1 ^ k0, second & _MASK, (first >> 32) ^ c3 ^ k1, first & _MASK
+        k0, k1 = (k0 + _KEY_STEPS[0]) & _MASK, (k1 + _KEY_STEPS[1]) & _MASK
+    return c0, c1, c2, c3
+
+
+def scrambled(first: int, second: int) -> Position:
+    """Where the draw of a stateless op with two seeds begins."""
+    mixed = block(Position(_SCRAMBLING_KEY, first % WORD + (second % WORD) * WORD))
+    return Position(mixed[0] + (mixed[1] << 32), (mixed[2] << 64) + (mixed[3] << 96))
