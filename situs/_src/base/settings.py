@@ -158,6 +158,11 @@ def cache_folder() -> str:
     return given or os.path.expanduser("~/.cache")  # noqa: PTH111 - Path's raises where the user has no home
 
 
+def compiled_search() -> bool:
+    """``SITUS_COMPILED_SEARCH=0``: search placements in Python alone, and build nothing."""
+    return os.environ.get("SITUS_COMPILED_SEARCH", "").strip() != "0"
+
+
 def verify_kernels() -> bool:
     """``SITUS_VERIFY=1``: check every kernel's result against the op's shape and dtype rules."""
     return os.environ.get("SITUS_VERIFY", "") not in ("", "0")
