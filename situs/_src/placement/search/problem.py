@@ -179,10 +179,19 @@ class Problem:
 
     def candidates(self, node: int) -> tuple[int, ...]:
         """The devices that have a kernel for a node and that the user allows, by index."""
-        each = self.nodes[node]
-        return tuple(
-            d for d, time in enumerate(each.times) if time is not None and (each.allowed is None or d in each.allowed)
-        )
+        return self._candidates[node]
+
+    @cached_property
+    def _candidates(self) -> list[tuple[int, ...]]:
+        known: dict[tuple[tuple[bool, ...], tuple[int, ...] | None], tuple[int, ...]] = {}
+        found = []
+        for node in self.nodes:
+            key = tuple(time is not None for time in node.times), node.allowed
+            if key not in known:
+                allowed = range(len(self.devices)) if node.allowed is None else node.allowed
+                known[key] = tuple(d for d, has_kernel in enumerate(key[0]) if has_kernel and d in allowed)
+            found.append(known[key])
+        return found
 
     def to_json(self) -> dict[str, Json]:
         """The problem as plain data, which `from_json` reads."""

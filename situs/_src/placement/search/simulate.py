@@ -78,20 +78,24 @@ class Simulation:
     timeline: tuple[Span, ...]
 
 
-def simulate(problem: Problem, placement: Mapping[str, str], objective: Objective = "step") -> Simulation:
+def simulate(
+    problem: Problem, placement: Mapping[str, str], objective: Objective = "step", flat: Flat | None = None
+) -> Simulation:
     """Runs a placement on paper.
 
     Args:
         problem: What is placed.
         placement: Devices by names of nodes.
         objective: By which model.
+        flat: The problem's arrays, if they are there, with any blocks.
 
     Raises:
         InvalidArgumentError: a node is not in the placement, or is on a device that has no kernel for it, or that
             there is not.
     """
     devices = devices_of(problem, placement)
-    flat = flatten(problem, [[v] for v in range(len(problem.nodes))])
+    if flat is None or objective == "max_load":  # whose blocks are what is placed
+        flat = flatten(problem, [[v] for v in range(len(problem.nodes))])
     trace = Trace()
     value, peak = _by_model(flat, devices, objective, trace)
     names = [device.name for device in problem.devices]
