@@ -27,7 +27,7 @@ import json
 import math
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Literal
 
@@ -192,6 +192,32 @@ class Problem:
                 known[key] = tuple(d for d, has_kernel in enumerate(key[0]) if has_kernel and d in allowed)
             found.append(known[key])
         return found
+
+    def only(self, names: Sequence[str]) -> Problem:
+        """The problem with some of its devices.
+
+        Raises:
+            InvalidArgumentError: one of them is not there, or nothing gets from one to another without the rest.
+        """
+        for name in names:
+            if name not in self.device_index:
+                raise ArgumentError(f"There is no device {shown(name)}; there are {', '.join(self.device_index)}.")
+        kept = [d for d, device in enumerate(self.devices) if device.name in names]
+        place = {d: i for i, d in enumerate(kept)}
+        nodes = tuple(
+            replace(
+                node,
+                times=tuple(node.times[d] for d in kept),
+                allowed=None if node.allowed is None else tuple(place[d] for d in node.allowed if d in place),
+            )
+            for node in self.nodes
+        )
+        links = tuple(
+            replace(link, source=place[link.source], target=place[link.target])
+            for link in self.links
+            if link.source in place and link.target in place
+        )
+        return Problem(nodes, self.tensors, tuple(self.devices[d] for d in kept), links, self.rests_on)
 
     def to_json(self) -> dict[str, Json]:
         """The problem as plain data, which `from_json` reads."""

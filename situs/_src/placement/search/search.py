@@ -35,7 +35,7 @@ from situs._src.placement.search.simulate import simulate
 Progress = Callable[[float, str], None]
 
 KEPT = 3  # starting points that are improved
-TABLES = 1.5e7  # entries of slices' tables, for each second of the budget
+TABLES = 5e6  # entries of slices' tables, for each second of the budget
 DEFAULT = 5.0  # seconds, where a search is given moves in place of a budget
 QUICK = 0.04  # of the budget, after which a large graph has its first answer
 COARSE_SHARE = 0.6  # of the budget of a large graph that its smallest stand-in gets

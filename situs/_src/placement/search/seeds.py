@@ -28,7 +28,7 @@ Place = list[int]
 PIECES = 50  # into which an order is cut at least, before the best slices are found
 QUICK = 2  # orders, where there is little time
 STATES = 600  # counts of devices that slices keep apart at most
-WIDTH = 64  # ready nodes that `etf` compares
+WIDTH = 12  # ready nodes that `etf` compares
 
 
 class Rules:

@@ -140,11 +140,19 @@ def devices_of(problem: Problem, placement: Mapping[str, str]) -> list[int]:
 
 @dataclass
 class Trace:
-    """What happened in a run: nodes as (node, lane, start, end), sends as (tensor, source, target, start, end)."""
+    """What happened in a run.
+
+    Attributes:
+        runs: (node, lane, start, end).
+        sends: (tensor, source, target, start, end).
+        calls: (device, nodes, start, end), of ``latency``.
+        loads: (device, work, load), of ``max_load``.
+    """
 
     runs: list[tuple[int, int, float, float]] = field(default_factory=list)
     sends: list[tuple[int, int, int, float, float]] = field(default_factory=list)
     calls: list[tuple[int, list[int], float, float]] = field(default_factory=list)
+    loads: list[tuple[int, float, float]] = field(default_factory=list)
 
 
 class Step:
@@ -454,6 +462,9 @@ def _by_model(flat: Flat, devices: list[int], objective: Objective, trace: Trace
     if objective == "max_load":
         load = MaxLoad(flat)
         load.begin(list(devices))
+        for d in range(flat.devices):
+            work = sum(load.time[v * flat.devices + d] for v, e in enumerate(devices) if e == d)
+            trace.loads.append((d, work, load.load[d]))
         return load.value()[0], load.peak
     model: Step | Latency = Step(flat) if objective == "step" else Latency(flat)
     model.trace = trace
@@ -501,4 +512,6 @@ def _spans(problem: Problem, trace: Trace, devices: Sequence[int]) -> tuple[Span
         first = problem.nodes[members[0]].name
         name = first if len(members) == 1 else f"{first} and {len(members) - 1} more"
         spans.append(Span(names[d], name, start, end, "call"))
+    for d, work, load in trace.loads:
+        spans += [Span(names[d], "computation", 0.0, work, "run"), Span(names[d], "transfers", work, load, "send")]
     return tuple(spans)
