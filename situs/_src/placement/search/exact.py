@@ -82,6 +82,7 @@ def finish(flat: Flat, place: Sequence[int], found: Found, budget: float, second
     solver.parameters.num_workers = WORKERS
     solver.parameters.interleave_search = True
     solver.parameters.random_seed = 1
+    solver.parameters.catch_sigint_signal = False  # it would leave the process without Python's handler
     solver.parameters.max_deterministic_time = WORK * budget
     solver.parameters.max_time_in_seconds = seconds
     status = solver.solve(model)

@@ -191,7 +191,11 @@ class _Search:
         is_over = self.clock.was_cut or self.clock.was_interrupted
         if is_over or not exact.applies(level.flat, self.objective):
             return best
-        found = exact.finish(level.flat, best.place, best.found, budget, left)
+        try:
+            found = exact.finish(level.flat, best.place, best.found, budget, left)
+        except KeyboardInterrupt:
+            self.clock.was_interrupted = True
+            return best
         self.clock.was_cut = found.was_cut
         self.bound = max(self.bound, found.bound)
         self.notes.append(found.note)

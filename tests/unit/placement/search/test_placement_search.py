@@ -8,7 +8,8 @@ import threading
 
 import pytest
 
-from situs._src.placement.search import exact, search as module
+from situs._src.placement.search import exact
+from situs._src.placement.search import search as module
 from situs._src.placement.search.conflict import InfeasibleError, pack, smallest_conflict, wishes_of, without
 from situs._src.placement.search.problem import OBJECTIVES, Device, Node, Problem, Tensor
 from situs._src.placement.search.search import bound_of, search
@@ -266,6 +267,7 @@ def test_what_is_proven_is_true(seed):
     assert plan.forecast.value == pytest.approx(best)
     assert plan.bound <= best * (1 + 1e-9)
     assert any(note.startswith("exact: bound") for note in plan.notes)
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
 
 
 def test_without_or_tools_there_is_no_proof(monkeypatch):
