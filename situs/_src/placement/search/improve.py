@@ -42,7 +42,7 @@ SLACK = 0.5  # of the budget is planned for
 
 # Seconds for what a move looks at, on a usual core: (compiled, Python).
 PER_MOVE = (1.3e-6, 6.0e-5)  # largest load
-PER_EDGE = {"step": (8.0e-9, 5.0e-7), "latency": (2.5e-8, 2.0e-6)}  # nodes and edges, for each evaluation
+PER_EDGE = {"step": (4.0e-9, 5.0e-7), "latency": (2.5e-8, 2.0e-6)}  # nodes and edges, for each evaluation
 
 
 @dataclass(frozen=True)

@@ -124,7 +124,7 @@ class _Search:
             budget *= 1 - SMALLER
         else:
             starts += self._starts(level, level.rules.thorough(self.objective, self.effort))
-        starts.sort(key=lambda each: each.found.rank)
+        starts = sorted({each.found.rank: each for each in reversed(starts)}.values(), key=lambda each: each.found.rank)
         self._report(starts[0])
         count = level.improver.moves_in(budget) if moves is None else moves
         best = level.improver.improve(starts[:KEPT], count, self.seed, self.clock, self._report, self.bound)
