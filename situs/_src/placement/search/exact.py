@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 MOST = 3000  # blocks times devices
 GRAIN = 1e-6  # of the value
 WORKERS = 2
-WORK = 0.15  # of the solver's own seconds for each second of the budget
+WORK = 0.08  # of the solver's own seconds for each second of the budget
 
 
 @dataclass(frozen=True)
