@@ -31,6 +31,7 @@ BENCHMARKS = {
     "graphs": ("tensorflow",),
     "memory": (),
     "random": (),
+    "placement": (),
     "training": ("tensorflow", "jax"),
     "keras": ("tensorflow",),
     "distribution": ("tensorflow",),

@@ -71,6 +71,7 @@ NAMESPACES = {
     "nn": "activations, convolutions, pooling, normalisation, losses.",
     "nn.experimental": "dropout with random numbers of your own.",
     "optimizers": "``tf.keras.optimizers``. Those of TensorFlow 1 are in ``tf.compat.v1.train``.",
+    "placement": "plans of the dynamic placer, and what operations cost.",
     "python": "what programs import from below TensorFlow's public names.",
     "python.client": "the devices of this process, and traces of sessions.",
     "python.client.device_lib": "the devices of this process, with what is known of them.",
@@ -140,6 +141,7 @@ SHARED = (
     "keras",
     "memory",
     "nest",
+    "placement",
     "raw_ops",
     "test",
 )
