@@ -158,6 +158,11 @@ def cache_folder() -> str:
     return given or os.path.expanduser("~/.cache")  # noqa: PTH111 - Path's raises where the user has no home
 
 
+def costs_file() -> str:
+    """``SITUS_COSTS``: the file of measured costs, in place of the one in the cache folder."""
+    return os.environ.get("SITUS_COSTS", "").strip()
+
+
 def verify_kernels() -> bool:
     """``SITUS_VERIFY=1``: check every kernel's result against the op's shape and dtype rules."""
     return os.environ.get("SITUS_VERIFY", "") not in ("", "0")
