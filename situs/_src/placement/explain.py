@@ -17,6 +17,8 @@ from itertools import groupby
 from typing import Any
 
 from situs._src.placement.candidates import Assignment
+from situs._src.placement.search.plan import Plan
+from situs._src.placement.summary import summary
 
 REMEMBERED = 1024
 recent: deque[Assignment] = deque(maxlen=REMEMBERED)
@@ -25,8 +27,9 @@ recent: deque[Assignment] = deque(maxlen=REMEMBERED)
 class Explanation(Sequence[Assignment]):
     """The placement of some ops, oldest first: iterate, index, print, or take ``to_dicts()``."""
 
-    def __init__(self, assignments: Sequence[Assignment]) -> None:
+    def __init__(self, assignments: Sequence[Assignment], plan: Plan | None = None) -> None:
         self._assignments = tuple(assignments)
+        self.plan = plan  # of the dynamic placer, where that placed them
 
     def to_dicts(self) -> list[dict[str, str]]:
         """One plain dictionary per op."""
@@ -37,7 +40,7 @@ class Explanation(Sequence[Assignment]):
 
     def __getitem__(self, key: Any) -> Any:
         found = self._assignments[key]
-        return Explanation(found) if isinstance(key, slice) else found
+        return Explanation(found, self.plan) if isinstance(key, slice) else found
 
     def __str__(self) -> str:
         from rich.console import Console  # loaded only when a table is printed
@@ -45,7 +48,8 @@ class Explanation(Sequence[Assignment]):
         console = Console(file=io.StringIO(), width=120, color_system=None)
         console.print(self._table())
         lines = console.file.getvalue().splitlines()  # type: ignore[attr-defined]
-        return "\n".join(line.rstrip() for line in lines if line.strip())
+        whole = [] if self.plan is None else ["", *summary(self.plan).splitlines()]
+        return "\n".join([*(line.rstrip() for line in lines if line.strip()), *whole])
 
     def __repr__(self) -> str:
         return str(self)

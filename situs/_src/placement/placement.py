@@ -16,6 +16,7 @@ from situs._src.ir.graph.node import Operation
 from situs._src.placement.candidates import Assignment
 from situs._src.placement.explain import Explanation
 from situs._src.placement.profile import Profile
+from situs._src.placement.search.plan import Plan
 
 Reason = tuple[str, str]  # the kind and the detail of an `Assignment`
 
@@ -33,6 +34,7 @@ class Placement(Mapping[Operation, Assignment]):
         self._placed = placed
         self._profiles = profiles
         self._by_name: dict[str, Operation] = {}
+        self.plan: Plan | None = None  # of the dynamic placer, where that placed them
 
     def __getitem__(self, key: Operation | str) -> Assignment:
         """The assignment of an operation, which may be given by its name.
@@ -72,7 +74,7 @@ class Placement(Mapping[Operation, Assignment]):
 
     def explain(self) -> Explanation:
         """Every assignment with its reason, to be iterated or printed as a table."""
-        return Explanation(list(self.values()))
+        return Explanation(list(self.values()), self.plan)
 
     def to_dicts(self) -> list[dict[str, str]]:
         """One plain dictionary per operation."""

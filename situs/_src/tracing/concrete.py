@@ -28,6 +28,10 @@ from situs._src.ops.call import partitioned_call
 from situs._src.ops.inner import building, graph_for, hold, symbolic
 from situs._src.placement import options
 from situs._src.placement.candidates import Assignment
+from situs._src.placement.placer_setting import Placer
+from situs._src.placement.search.plan import Plan
+from situs._src.runtime.dynamic.engine import DynamicEngine
+from situs._src.runtime.dynamic.program import AdaptiveProgram
 from situs._src.runtime.eager.bridge import Place, home_of, place
 from situs._src.runtime.eager.execute import decide, note
 from situs._src.runtime.eager.tensor import EagerTensor, wrap_checked
@@ -99,6 +103,10 @@ class Ready:
         """Where the operations of the program run."""
         return list(assignments_in(self._program.plan))
 
+    def placement_plan(self) -> Plan | None:
+        """The plan of the dynamic placer, where that has placed the program."""
+        return self._program.engine.plan if isinstance(self._program, AdaptiveProgram) else None
+
 
 class ConcreteFunction:
     """A ``tf.function`` for one kind of arguments: a graph that can be called.
@@ -110,6 +118,7 @@ class ConcreteFunction:
         name: The name of the Python function.
         number: What tells this graph from the others of the program.
         inside: Gives the graph of a kind that lies inside another one.
+        placer: How it is placed; None for as the program says.
     """
 
     def __init__(
@@ -120,8 +129,10 @@ class ConcreteFunction:
         name: str,
         number: int,
         inside: Callable[[Graph, Kind], ConcreteFunction],
+        placer: Placer | None = None,
     ) -> None:
         self.kind = kind
+        self._placer = placer
         self.name = f"__inference_{name}_{number}"
         self._title = name
         self._traced = traced
@@ -220,6 +231,11 @@ class ConcreteFunction:
         """Where its operations run, in the programs that have been made of it."""
         return [assignment for ready in list(self._programs.values()) for assignment in ready.assignments()]
 
+    def placement_plan(self) -> Plan | None:
+        """The plan of the dynamic placer for the first program that it has placed."""
+        plans = (ready.placement_plan() for ready in list(self._programs.values()))
+        return next((plan for plan in plans if plan is not None), None)
+
     # Calling it.
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
@@ -301,7 +317,7 @@ class ConcreteFunction:
         where = tuple([tensor._place.device for tensor in tensors])
         default = None if here.scope.stops else decide(partitioned_call, {}, self.name).device
         soft, log = options.current.soft, options.current.log
-        key = (where, default, soft, log)
+        key = (where, default, soft, log, self._placer or options.current.placer)
         found = self._programs.get(key)
         if found is None:
             with self._lock:  # where another thread may have made it meanwhile
@@ -320,7 +336,16 @@ class ConcreteFunction:
         feeds = list(zip(graph.arguments, where, strict=True))
         fixed = {tensor.op: device for tensor, device in feeds}
         pool = None if self._traced.effects else shared_pool(threads.current.inter)  # effects happen in order
-        engine = Engine(graph, process.devices(), soft=soft, log=log, pool=pool, default=default, fixed=fixed)
+        placer = self._placer or options.current.placer
+        devices = process.devices()
+        engine: Engine
+        if placer.is_dynamic:
+            engine = DynamicEngine(
+                graph, devices, placer, soft=soft, log=log, pool=pool, default=default, fixed=fixed
+            )
+            engine.prepare(feeds, graph.results, self._traced.effects)
+        else:
+            engine = Engine(graph, devices, soft=soft, log=log, pool=pool, default=default, fixed=fixed)
         placement = engine.placement()
         assignments = [placement[tensor.op] for tensor in graph.results]
         homes = [home_of(assignment) for assignment in assignments]

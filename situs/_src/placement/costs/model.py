@@ -19,15 +19,16 @@ All of it is deterministic: the same store gives the same times.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from situs._src.base.devices.logical import Device
+from situs._src.ir.graph.function import FunctionGraph, graphs_of
 from situs._src.ir.graph.node import Operation
 from situs._src.placement.costs.key import key_of
 from situs._src.placement.costs.kinds import Speed, kind_of, speed_of
 from situs._src.placement.costs.store import CostStore, Measured
-from situs._src.placement.costs.work import Work, work_of
+from situs._src.placement.costs.work import TURNS, Work, work_of
 
 MEASURED, INTERPOLATED, ESTIMATED, FREE = "measured", "interpolated", "estimated", "free"
 NEVER = 1e-7  # seconds: what a measured call takes at least
@@ -80,13 +81,18 @@ class CostModel:
 
     Args:
         store: The measurements.
+        held: What operations that hold graphs took in this program, by name and kind of device: they have no key.
     """
 
-    def __init__(self, store: CostStore) -> None:
+    def __init__(self, store: CostStore, held: Mapping[tuple[str, str], Cost] | None = None) -> None:
         self.store = store
+        self.held = held or {}
 
     def time(self, node: Operation, device: Device) -> Cost:
         """How long an operation takes on a device; its shapes are taken as they are known in its graph."""
+        graphs = graphs_of(node)
+        if graphs:
+            return self.held.get((node.name, kind_of(device))) or self._of_graphs(graphs, device)
         work = work_of(node)
         if not work.calls:
             return Cost(0.0, FREE)
@@ -100,6 +106,12 @@ class CostModel:
             factor = interpolated_factor(others, work, speed_of(device))
             return Cost(max(guess * factor, NEVER), INTERPOLATED, min(each.at for each in others), work.guessed)
         return Cost(guess, ESTIMATED, 0.0, work.guessed)
+
+    def _of_graphs(self, graphs: Sequence[tuple[str, FunctionGraph]], device: Device) -> Cost:
+        """How long an operation takes that runs graphs: what these take, a loop several times."""
+        turns = TURNS if any(name == "body" for name, _ in graphs) else 1
+        inner = [self.time(node, device) for _, graph in graphs for node in graph.operations]
+        return Cost(turns * sum(cost.seconds for cost in inner), ESTIMATED, guessed=True)
 
     def link(self, source: Device, target: Device) -> LinkCost:
         """How long copies from one device to another take."""

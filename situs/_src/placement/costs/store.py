@@ -167,6 +167,13 @@ class CostStore:
                 Path(draft).unlink()
             raise
 
+    def save_if_possible(self) -> None:
+        """Writes everything to the file; where that cannot be written, a warning says so once, and all goes on."""
+        try:
+            self.save()
+        except OSError as error:
+            _warn(Path(str(self.path)), error, "cannot be written")
+
     def _as_dict(self) -> dict[str, object]:
         kinds = {
             kind: {
@@ -205,12 +212,12 @@ class CostStore:
 _warned: set[Path] = set()
 
 
-def _warn(path: Path, error: Exception) -> None:
-    """Says once of each file that it is left out."""
+def _warn(path: Path, error: Exception, what: str = "are left out") -> None:
+    """Says once of each file what cannot be done with it."""
     if path not in _warned:
         _warned.add(path)
-        text = f"The measured costs in {path} are left out: {error}. Estimates are used; `situs profile` measures anew."
-        warnings.warn(text, RuntimeWarning, stacklevel=3)
+        hint = "`situs profile` measures anew; SITUS_COSTS names another file."
+        warnings.warn(f"The measured costs in {path} {what}: {error}. {hint}", RuntimeWarning, stacklevel=3)
 
 
 def store_path() -> Path:

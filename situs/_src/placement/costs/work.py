@@ -20,11 +20,11 @@ from situs._src.base.shapes import TensorShape
 from situs._src.ir.graph.function import graphs_of
 from situs._src.ir.graph.node import Operation
 from situs._src.ir.graph.tensor import SymbolicTensor
-from situs._src.ir.registry.traits import ALIAS, FED, NO_WORK, SHAPE_ONLY, SIZE_ARITHMETIC, STATE, VIEW
+from situs._src.ir.registry.traits import ALIAS, FED, NO_WORK, SHAPE_ONLY, STATE, VIEW
 
 GUESS = 32  # what an unknown dimension counts as
 TURNS = 10  # of a loop, before anything is known of it
-FREE = frozenset({ALIAS, FED, NO_WORK, SHAPE_ONLY, SIZE_ARITHMETIC, STATE})  # what takes no time worth counting
+FREE = frozenset({ALIAS, FED, NO_WORK, SHAPE_ONLY, STATE})  # what takes no time worth counting
 _UNKNOWN_RANK = GUESS * GUESS
 _OF_A_STRING = 32  # bytes
 

@@ -39,11 +39,14 @@ from situs._src.runtime.plan.prune import producers, prune
 from situs._src.runtime.plan.transfer import transfer
 from situs._src.runtime.symbolic.fold import constant_value
 
-PlaceInner = Callable[[FunctionGraph, dict[Operation, Device]], Placed]
+PlaceInner = Callable[[FunctionGraph, dict[Operation, Device], Device], Placed]
 
 
 class Planner:
-    """Makes plans for one set of devices; `place_inner` places the graphs of branches and loop bodies."""
+    """Makes plans for one set of devices.
+
+    `place_inner` places the graphs of branches and loop bodies, whose holder is on the device that it is given.
+    """
 
     def __init__(self, place_inner: PlaceInner) -> None:
         self.place_inner = place_inner
