@@ -1,0 +1,289 @@
+"""A problem as arrays, for the loops that run a million times: `pure.py` and `fast.c` read the same ones.
+
+    node -> tensors it takes, tensors it makes        in_start/in_tensor, out_start/out_tensor
+    tensor -> producer, consumers                     producer, consumer_start/consumer
+    pair of devices -> relay, link, resources         relay, link_latency, link_per_byte, resource_start/resource
+    block -> nodes, candidates, neighbours            block_start/block_node, candidate_start/candidate, near_start/near
+    orders of blocks                                  order[i], position[i] (the inverse)
+    bundles: tensors of one block for the same others bundle_home, makes, takes; only `max_load` looks at them
+
+A list of lists is two arrays: ``in_tensor[in_start[v]:in_start[v + 1]]`` is what node ``v`` takes. What moves is a block,
+a set of nodes that stay together; what takes time is a node, so that what is simulated is what will run.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, fields
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from situs._src.placement.search.problem import Problem, Tensor
+
+Ints = NDArray[np.int32]
+Floats = NDArray[np.float64]
+Blocks = Sequence[Sequence[int]]
+
+
+@dataclass(frozen=True, eq=False)
+class Flat:
+    """Arrays in the order in which ``fast.c`` declares them."""
+
+    nodes: int
+    devices: int
+    tensors: int
+    blocks: int
+    resources: int
+    orders: int
+    lanes: int
+    check_memory: int
+    time: Floats
+    tail: Floats
+    weights: Floats
+    workspace: Floats
+    bytes: Floats
+    hop: Floats
+    price_in: Floats
+    price_out: Floats
+    link_latency: Floats
+    link_per_byte: Floats
+    limit: Floats
+    size: Floats
+    in_start: Ints
+    in_tensor: Ints
+    out_start: Ints
+    out_tensor: Ints
+    producer: Ints
+    consumer_start: Ints
+    consumer: Ints
+    relay: Ints
+    resource_start: Ints
+    resource: Ints
+    lane_start: Ints
+    is_host: Ints
+    is_relay: Ints
+    block_start: Ints
+    block_node: Ints
+    candidate_start: Ints
+    candidate: Ints
+    near_start: Ints
+    near: Ints
+    order: Ints
+    position: Ints
+    bundles: int
+    unused: int
+    block_time: Floats
+    block_size: Floats
+    bundle_in: Floats
+    bundle_out: Floats
+    bundle_home: Ints
+    makes_start: Ints
+    makes: Ints
+    takes_start: Ints
+    takes: Ints
+
+    @cached_property
+    def lists(self) -> dict[str, list[float] | list[int]]:
+        """The arrays as lists, which Python reads faster."""
+        arrays = {field.name: getattr(self, field.name) for field in fields(self)}
+        return {name: array.tolist() for name, array in arrays.items() if isinstance(array, np.ndarray)}
+
+
+def flatten(problem: Problem, blocks: Blocks, orders: Sequence[Sequence[int]] | None = None) -> Flat:
+    """The arrays of a problem whose nodes move in blocks.
+
+    Args:
+        problem: The problem.
+        blocks: Nodes that move together; each node is in one of them.
+        orders: Orders of the blocks, of which moves take stretches; by default the order of their first nodes.
+    """
+    n, k = len(problem.nodes), len(problem.devices)
+    consumers = [sorted(set(tensor.consumers)) for tensor in problem.tensors]
+    takes: list[list[int]] = [[] for _ in range(n)]
+    makes: list[list[int]] = [[] for _ in range(n)]
+    for t, tensor in enumerate(problem.tensors):
+        makes[tensor.producer].append(t)
+        for c in consumers[t]:
+            takes[c].append(t)
+    times = np.array([[np.inf if x is None else x for x in node.times] for node in problem.nodes], float).reshape(n, k)
+    size = np.array([node.weights for node in problem.nodes], float)
+    for tensor in problem.tensors:
+        size[tensor.producer] += tensor.bytes
+    workspace = np.array([node.workspace for node in problem.nodes], float)
+    limit = np.array([np.inf if device.memory is None else device.memory for device in problem.devices], float)
+    spare = workspace.max(initial=0.0)
+    price_in, price_out = prices(problem)
+    in_start, in_tensor = _rows(takes)
+    out_start, out_tensor = _rows(makes)
+    consumer_start, consumer = _rows(consumers)
+    graph = _BlockGraph(problem, blocks, consumers, price_in, price_out)
+    resources, resource_start, resource = _resources(problem)
+    relay = np.full((k, k), -1, np.int32)
+    latency, per_byte = np.zeros((k, k)), np.zeros((k, k))
+    for (source, target), route in problem.routes.items():
+        if len(route) > 1:
+            relay[source, target] = route[0].target
+        else:
+            latency[source, target], per_byte[source, target] = route[0].latency, route[0].seconds_per_byte
+    relays = np.zeros(k, np.int32)
+    relays[relay[relay >= 0]] = 1
+    block_start, block_node = _rows(blocks)
+    candidate_start, candidate = _rows([block_candidates(problem, block) for block in blocks])
+    near_start, near = _rows(graph.near)
+    if orders is None:
+        orders = [sorted(range(len(blocks)), key=lambda b: min(blocks[b]))]
+    order = np.array(orders, np.int32).reshape(len(orders), len(blocks))
+    position = np.empty_like(order)
+    for i in range(len(orders)):
+        position[i, order[i]] = np.arange(len(blocks), dtype=np.int32)
+    makes_start, block_makes = _rows(graph.makes)
+    takes_start, block_takes = _rows(graph.takes)
+    everything = size.sum() + sum(tensor.bytes for tensor in problem.tensors) + spare
+    has_bytes = bool(spare) or any(tensor.bytes for tensor in problem.tensors)
+    return Flat(
+        nodes=n,
+        devices=k,
+        tensors=len(problem.tensors),
+        blocks=len(blocks),
+        resources=resources,
+        orders=len(orders),
+        lanes=sum(device.lanes for device in problem.devices),
+        check_memory=int(has_bytes and bool((limit < everything).any())),
+        time=times,
+        tail=_tails(problem, times, consumers, makes),
+        weights=np.array([node.weights for node in problem.nodes], float),
+        workspace=workspace,
+        bytes=np.array([tensor.bytes for tensor in problem.tensors], float),
+        hop=np.array([-1.0 if t.hop_seconds is None else t.hop_seconds for t in problem.tensors], float),
+        price_in=price_in,
+        price_out=price_out,
+        link_latency=latency,
+        link_per_byte=per_byte,
+        limit=limit,
+        size=size,
+        in_start=in_start,
+        in_tensor=in_tensor,
+        out_start=out_start,
+        out_tensor=out_tensor,
+        producer=np.array([tensor.producer for tensor in problem.tensors], np.int32),
+        consumer_start=consumer_start,
+        consumer=consumer,
+        relay=relay,
+        resource_start=resource_start,
+        resource=resource,
+        lane_start=np.cumsum([0, *(device.lanes for device in problem.devices)], dtype=np.int32),
+        is_host=np.array([device.is_host for device in problem.devices], np.int32),
+        is_relay=relays,
+        block_start=block_start,
+        block_node=block_node,
+        candidate_start=candidate_start,
+        candidate=candidate,
+        near_start=near_start,
+        near=near,
+        order=order,
+        position=position,
+        bundles=len(graph.home),
+        unused=0,
+        block_time=np.array([times[list(block)].sum(axis=0) for block in blocks], float).reshape(len(blocks), k),
+        block_size=np.array([size[list(block)].sum() for block in blocks], float),
+        bundle_in=graph.price_in,
+        bundle_out=graph.price_out,
+        bundle_home=np.array(graph.home, np.int32),
+        makes_start=makes_start,
+        makes=block_makes,
+        takes_start=takes_start,
+        takes=block_takes,
+    )
+
+
+def block_candidates(problem: Problem, block: Iterable[int]) -> list[int]:
+    """The devices that all nodes of a block may be on."""
+    found = set(range(len(problem.devices)))
+    for node in block:
+        found &= set(problem.candidates(node))
+    return sorted(found)
+
+
+def prices(problem: Problem) -> tuple[Floats, Floats]:
+    """What the published models ask for a tensor that a device receives, and that it sends: [tensor, device].
+
+    They know one hop between a device and the host's memory, and hosts pay nothing. With links of several speeds it is
+    the fastest one into the device, and out of it.
+    """
+    shape = len(problem.tensors), len(problem.devices)
+    received, sent = np.zeros(shape), np.zeros(shape)
+    for d, device in enumerate(problem.devices):
+        if device.is_host:
+            continue
+        into = [link for link in problem.links if link.target == d]
+        out = [link for link in problem.links if link.source == d]
+        for t, tensor in enumerate(problem.tensors):
+            received[t, d] = min((link.seconds(tensor) for link in into), default=0.0)
+            sent[t, d] = min((link.seconds(tensor) for link in out), default=0.0)
+    return received, sent
+
+
+class _BlockGraph:
+    """Blocks, and the tensors between them, of which those with the same ends are one bundle."""
+
+    def __init__(
+        self, problem: Problem, blocks: Blocks, consumers: Sequence[Sequence[int]], received: Floats, sent: Floats
+    ) -> None:
+        block_of = [0] * len(problem.nodes)
+        for b, block in enumerate(blocks):
+            for node in block:
+                block_of[node] = b
+        ends: dict[tuple[int, tuple[int, ...]], list[int]] = {}
+        for t, tensor in enumerate(problem.tensors):
+            home = block_of[tensor.producer]
+            takers = tuple(sorted({block_of[c] for c in consumers[t]} - {home}))
+            if takers:
+                ends.setdefault((home, takers), []).append(t)
+        self.home = [home for home, _ in ends]
+        self.makes: list[list[int]] = [[] for _ in blocks]
+        self.takes: list[list[int]] = [[] for _ in blocks]
+        near: list[set[int]] = [set() for _ in blocks]
+        for g, (home, takers) in enumerate(ends):
+            self.makes[home].append(g)
+            for b in takers:
+                self.takes[b].append(g)
+                near[b].add(home)
+                near[home].add(b)
+        self.near = [sorted(found) for found in near]
+        shape = len(ends), len(problem.devices)
+        self.price_in = np.array([received[ts].sum(axis=0) for ts in ends.values()], float).reshape(shape)
+        self.price_out = np.array([sent[ts].sum(axis=0) for ts in ends.values()], float).reshape(shape)
+
+
+def _tails(problem: Problem, times: Floats, consumers: Sequence[Sequence[int]], makes: Sequence[Sequence[int]]) -> Floats:
+    """The least time that passes after each node, if all that follows runs where it is fastest."""
+    least = times.min(axis=1, initial=np.inf)
+    tails = [0.0] * len(problem.nodes)
+    for v in range(len(problem.nodes) - 1, -1, -1):
+        tails[v] = max((tails[c] + least[c] for t in makes[v] for c in consumers[t]), default=0.0)
+    # Sums in another order than the simulator's differ in the last digits; a bound must not.
+    return np.array(tails, float) * (1 - 1e-9)
+
+
+def _resources(problem: Problem) -> tuple[int, Ints, Ints]:
+    names: dict[str, int] = {}
+    width = len(problem.devices)
+    found: list[list[int]] = [[] for _ in range(width * width)]
+    for link in problem.links:
+        for name in link.resources:
+            found[link.source * width + link.target].append(names.setdefault(name, len(names)))
+    starts, flat = _rows(found)
+    return len(names), starts, flat
+
+
+def _rows(lists: Sequence[Sequence[int]]) -> tuple[Ints, Ints]:
+    starts = np.zeros(len(lists) + 1, np.int32)
+    np.cumsum([len(each) for each in lists], out=starts[1:])
+    return starts, np.array([x for each in lists for x in each], np.int32)
+
+
+def transfer_seconds(problem: Problem, tensor: Tensor, source: int, target: int) -> float:
+    """What bringing a tensor from a device to another takes if nothing is in the way."""
+    return sum(link.seconds(tensor) for link in problem.routes[source, target]) if source != target else 0.0

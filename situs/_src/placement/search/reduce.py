@@ -1,0 +1,277 @@
+"""Fewer things to place: nodes that stay together as blocks, and smaller graphs of large ones.
+
+Blocks keep all that a search could gain, apart from memory, for which they are held to a share of a device:
+
+    colocation   the members of a group; nodes connected through groups
+    folding      a node that takes no time and little memory, with the one block that it talks to
+    chains       u -> v, where v takes from u alone and u gives to v alone, and a cut between them is never better than a
+                 cut one further: its price is at least that of v's (u's) other cuts and of computing v (u) elsewhere
+
+A graph of more than `LARGE` blocks is made smaller by clusters (`coarsen`), again and again, until about `SMALL` are left.
+Clusters never make a circle: each has a stage, and every tensor between two goes to a higher one.
+
+    stage 1   a   b        c takes from a and b; joins b's cluster if it is larger and a's stage is below b's,
+    stage 2    c           or opens one at stage 2. Clusters of the same stage may be joined, too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from situs._src.placement.search.flat import block_candidates
+from situs._src.placement.search.problem import Node, Problem, Tensor
+
+LARGE = 4000
+SMALL = 2000
+SHARE = 1 / 8  # of the smallest device's memory that a block made here may hold
+TINY = 1 / 1024  # of it: what is folded
+
+
+class Union:
+    """Sets of numbers that are joined."""
+
+    def __init__(self, count: int) -> None:
+        self.root = list(range(count))
+
+    def find(self, x: int) -> int:
+        """The number that stands for the set of a number: its smallest."""
+        while self.root[x] != x:
+            self.root[x] = self.root[self.root[x]]
+            x = self.root[x]
+        return x
+
+    def join(self, x: int, y: int) -> None:
+        """Makes one set of two."""
+        a, b = sorted((self.find(x), self.find(y)))
+        self.root[b] = a
+
+    def sets(self) -> list[list[int]]:
+        """All sets, by their smallest numbers."""
+        found: dict[int, list[int]] = {}
+        for x in range(len(self.root)):
+            found.setdefault(self.find(x), []).append(x)
+        return list(found.values())
+
+
+def groups_of(problem: Problem) -> list[list[int]]:
+    """Nodes that the user wants together, as sets."""
+    union = Union(len(problem.nodes))
+    first: dict[str, int] = {}
+    for i, node in enumerate(problem.nodes):
+        if node.group is not None:
+            union.join(first.setdefault(node.group, i), i)
+    return union.sets()
+
+
+def blocks_of(problem: Problem) -> list[list[int]]:
+    """The blocks of a problem: groups, with what is folded into them and chains that no search would cut."""
+    blocks = groups_of(problem)
+    for _ in range(8):  # each turn at least halves a chain; what is left after some is little
+        joined = _join_once(problem, blocks)
+        if len(joined) == len(blocks):
+            break
+        blocks = joined
+    return blocks
+
+
+@dataclass
+class _Block:
+    candidates: list[int]
+    slowest: float  # on any of its devices
+    size: float
+    into: dict[int, float]  # the price of what it takes, by the block that makes it
+    out: dict[int, float]  # the price of what it makes, by the block that takes it
+
+
+def _join_once(problem: Problem, blocks: Sequence[Sequence[int]]) -> list[list[int]]:
+    rows = _block_rows(problem, blocks)
+    limits = [device.memory for device in problem.devices if device.memory is not None]
+    cap = min(limits, default=float("inf"))
+    union, touched = Union(len(blocks)), set[int]()
+
+    def join(b: int, other: int, share: float) -> None:
+        fits = rows[b].size + (rows[other].size if share == SHARE else 0.0) <= share * cap
+        if fits and b not in touched and other not in touched and rows[b].candidates == rows[other].candidates:
+            touched.update((b, other))
+            union.join(b, other)
+
+    for b, row in enumerate(rows):
+        around = row.into.keys() | row.out.keys()
+        if len(around) == 1 and row.slowest == 0.0:
+            join(b, next(iter(around)), TINY)
+        if len(row.out) == 1:
+            (other, price), total = next(iter(row.out.items())), sum(row.into.values())
+            if len(rows[other].into) == 1:
+                after = sum(rows[other].out.values())
+                if price >= total + row.slowest or price >= after + rows[other].slowest:
+                    join(b, other, SHARE)
+    return [sorted(x for b in chosen for x in blocks[b]) for chosen in union.sets()]
+
+
+def _block_rows(problem: Problem, blocks: Sequence[Sequence[int]]) -> list[_Block]:
+    block_of = {node: b for b, block in enumerate(blocks) for node in block}
+    rows = []
+    for block in blocks:
+        candidates = block_candidates(problem, block)
+        times = [sum(problem.nodes[v].times[d] or 0.0 for v in block) for d in candidates]
+        size = sum(problem.nodes[v].weights + problem.nodes[v].workspace for v in block)
+        rows.append(_Block(candidates, max(times, default=0.0), size, {}, {}))
+    for tensor in problem.tensors:
+        home = block_of[tensor.producer]
+        rows[home].size += tensor.bytes
+        price = max((link.seconds(tensor) for link in problem.links), default=0.0)
+        for taker in {block_of[c] for c in tensor.consumers} - {home}:
+            rows[home].out[taker] = rows[home].out.get(taker, 0.0) + price
+            rows[taker].into[home] = rows[taker].into.get(home, 0.0) + price
+    return rows
+
+
+# Large graphs.
+
+
+@dataclass(frozen=True)
+class Coarse:
+    """A smaller problem that stands for a larger one.
+
+    Attributes:
+        problem: The smaller one.
+        cluster_of: For each node of the larger one, its node in the smaller one.
+    """
+
+    problem: Problem
+    cluster_of: list[int]
+
+
+def coarsen(problem: Problem, goal: int = SMALL) -> list[Coarse]:
+    """Ever smaller problems, until one has about `goal` nodes or it cannot be made smaller; empty if it is small."""
+    found: list[Coarse] = []
+    while len(problem.nodes) > goal:
+        coarse = _coarsen_once(problem, max(goal, len(problem.nodes) // 4))
+        if len(coarse.problem.nodes) > 0.9 * len(problem.nodes):
+            break
+        found.append(coarse)
+        problem = coarse.problem
+    return found
+
+
+def _coarsen_once(problem: Problem, goal: int) -> Coarse:
+    clusters = _Clusters(problem, goal)
+    for v in range(len(problem.nodes)):
+        clusters.place(v)
+    clusters.join_stages()
+    return clusters.result()
+
+
+class _Clusters:
+    """Nodes in clusters; each cluster has a stage, and tensors between clusters go to higher ones."""
+
+    def __init__(self, problem: Problem, goal: int) -> None:
+        self.problem = problem
+        self.cluster_of: list[int] = []
+        self.stage: list[int] = []
+        self.work: list[float] = []
+        self.size: list[float] = []
+        self.allowed: list[tuple[int, ...]] = []
+        self.group: list[str | None] = []
+        self.takes: list[list[Tensor]] = [[] for _ in problem.nodes]
+        self.size_of = [node.weights for node in problem.nodes]
+        for tensor in problem.tensors:
+            self.size_of[tensor.producer] += tensor.bytes
+            for c in tensor.consumers:
+                self.takes[c].append(tensor)
+        self.least = [min((t for t in node.times if t is not None), default=0.0) for node in problem.nodes]
+        limits = [device.memory for device in problem.devices if device.memory is not None]
+        self.size_cap = SHARE * min(limits, default=float("inf"))
+        self.work_cap = 2.0 * sum(self.least) / goal
+        self.candidates = [problem.candidates(v) for v in range(len(problem.nodes))]
+        self.goal = goal
+
+    def place(self, v: int) -> None:
+        """Puts a node into the cluster of one that it takes from, or into one of its own."""
+        pull: dict[int, float] = {}
+        for tensor in self.takes[v]:
+            c = self.cluster_of[tensor.producer]
+            pull[c] = pull.get(c, 0.0) + (tensor.bytes if tensor.hop_seconds is None else tensor.hop_seconds)
+        highest = max((self.stage[c] for c in pull), default=0)
+        top = [c for c in pull if self.stage[c] == highest]
+        if len(top) == 1 and self._fits(top[0], v):
+            self.cluster_of.append(top[0])
+            self.work[top[0]] += self.least[v]
+            self.size[top[0]] += self.size_of[v]
+            return
+        self.cluster_of.append(len(self.stage))
+        self.stage.append(highest + 1)
+        self.work.append(self.least[v])
+        self.size.append(self.size_of[v])
+        self.allowed.append(self.candidates[v])
+        self.group.append(self.problem.nodes[v].group)
+
+    def _fits(self, c: int, v: int) -> bool:
+        return (
+            self.work[c] + self.least[v] <= self.work_cap
+            and self.size[c] + self.size_of[v] <= self.size_cap
+            and self.allowed[c] == self.candidates[v]
+            and self.group[c] == self.problem.nodes[v].group
+        )
+
+    def join_stages(self) -> None:
+        """Joins neighbours of the same stage while there are more clusters than wanted."""
+        if len(self.stage) <= self.goal:
+            return
+        order = sorted(range(len(self.stage)), key=lambda c: (self.stage[c], c))
+        into = list(range(len(self.stage)))
+        open_at: dict[tuple[int, tuple[int, ...], str | None], int] = {}
+        for c in order:
+            key = self.stage[c], self.allowed[c], self.group[c]
+            other = open_at.get(key)
+            if (
+                other is not None
+                and self.work[other] + self.work[c] <= self.work_cap
+                and self.size[other] + self.size[c] <= self.size_cap
+            ):
+                into[c] = other
+                self.work[other] += self.work[c]
+                self.size[other] += self.size[c]
+            else:
+                open_at[key] = c
+        self.cluster_of = [into[c] for c in self.cluster_of]
+
+    def result(self) -> Coarse:
+        """The clusters as a problem, in the order of their stages."""
+        used = sorted(set(self.cluster_of), key=lambda c: (self.stage[c], c))
+        place = {c: i for i, c in enumerate(used)}
+        cluster_of = [place[c] for c in self.cluster_of]
+        members: list[list[int]] = [[] for _ in used]
+        for v, c in enumerate(cluster_of):
+            members[c].append(v)
+        nodes = tuple(self._node(c, inside) for c, inside in enumerate(members))
+        problem = Problem(nodes, _merged(self.problem.tensors, cluster_of), self.problem.devices, self.problem.links)
+        return Coarse(problem, cluster_of)
+
+    def _node(self, c: int, members: Sequence[int]) -> Node:
+        nodes = [self.problem.nodes[v] for v in members]
+        times: list[float | None] = []
+        for d in range(len(self.problem.devices)):
+            each = [node.times[d] for node in nodes]
+            known = [time for time in each if time is not None]
+            times.append(sum(known) if len(known) == len(each) else None)
+        first = nodes[0]
+        weights, workspace = sum(node.weights for node in nodes), max(node.workspace for node in nodes)
+        return Node(str(c), tuple(times), weights, workspace, first.group, first.allowed)
+
+
+def _merged(tensors: Iterable[Tensor], cluster_of: Sequence[int]) -> tuple[Tensor, ...]:
+    """The tensors between clusters; those with the same ends are one."""
+    found: dict[tuple[int, tuple[int, ...], bool], tuple[float, float]] = {}
+    for tensor in tensors:
+        home = cluster_of[tensor.producer]
+        takers = tuple(sorted({cluster_of[c] for c in tensor.consumers} - {home}))
+        if takers or not tensor.consumers:
+            key = home, takers, tensor.hop_seconds is None
+            size, seconds = found.get(key, (0.0, 0.0))
+            found[key] = size + tensor.bytes, seconds + (tensor.hop_seconds or 0.0)
+    return tuple(
+        Tensor(home, size, takers, None if by_link else seconds)
+        for (home, takers, by_link), (size, seconds) in found.items()
+    )
