@@ -70,6 +70,7 @@ NAMESPACES = {
     "nn": "activations, convolutions, pooling, normalisation, losses.",
     "nn.experimental": "dropout with random numbers of your own.",
     "optimizers": "``tf.keras.optimizers``. Those of TensorFlow 1 are in ``tf.compat.v1.train``.",
+    "placement": "plans of the dynamic placer, and what operations cost.",
     "python": "what programs import from below TensorFlow's public names.",
     "python.client": "the devices of this process, and traces of sessions.",
     "python.client.device_lib": "the devices of this process, with what is known of them.",
@@ -88,6 +89,7 @@ NAMESPACES = {
     "summary": "values for TensorBoard, written as they are made.",
     "summary.experimental": "the step of summaries that are given none, and the parts of other summaries.",
     "test": "questions that programs ask before they use a GPU, and what their tests are built from.",
+    "torch": "where the parts of PyTorch's own modules go.",
     "types": "what values can be asked to be an instance of.",
     "types.experimental": "functions, their graphs, and what stands for a tensor.",
     "train": "optimizers, learning rates and averages, checkpoints, examples in records, coordinators.",
@@ -138,6 +140,7 @@ SHARED = (
     "keras",
     "memory",
     "nest",
+    "placement",
     "raw_ops",
     "test",
 )

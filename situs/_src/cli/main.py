@@ -4,6 +4,7 @@ situs devices [--json]    the devices of this machine, without touching a card
 situs demo                a program placed on them, explained
 situs run PROGRAM         a TensorFlow program, as it is
 situs memory PROGRAM      what filled the memory of the GPUs while a program ran
+situs profile PROGRAM     what the operations of a program cost, measured for the dynamic placer
 situs --version
 """
 
@@ -15,7 +16,7 @@ from collections.abc import Sequence
 
 import situs
 from situs._src.base.errors import SitusError
-from situs._src.cli import demo, devices, memory, run
+from situs._src.cli import demo, devices, memory, profile, run
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -46,4 +47,5 @@ def _parser() -> argparse.ArgumentParser:
     demo.add_command(commands)
     run.add_command(commands)
     memory.add_command(commands)
+    profile.add_command(commands)
     return parser
