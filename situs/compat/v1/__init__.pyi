@@ -8,6 +8,7 @@ from situs import extend as extend
 from situs import keras as keras
 from situs import memory as memory
 from situs import nest as nest
+from situs import placement as placement
 from situs import raw_ops as raw_ops
 from situs import test as test
 from situs._src.autodiff.aggregation import AggregationMethod as AggregationMethod
