@@ -8,8 +8,8 @@ tools write, lists the nodes of each device:
     {"fpgas": [{"nodes": [1, 2]}, ...], "cpus": [{"nodes": [3]}]}
 
 In a `Problem`, an edge's price is its tensor's ``hop_seconds``, a node's size is its weights, and accelerators have a
-copy engine in and one out: from one to another it is two hops. Nodes are ordered by the longest way to the end, which is
-the order of dispatch in `simulate`; the two published models know none.
+copy engine in and one out: from one to another it is two hops. The order of dispatch is that of the file, as far as it is
+one in which nodes can run; the two published models know none.
 """
 
 from __future__ import annotations
@@ -76,7 +76,12 @@ def read(data: object, cores: int | None = None) -> Problem:
         index[node.name] = i
         nodes.append(node)
     tensors = _tensors(table, index)
-    return ordered(nodes, tensors, devices, tuple(links))
+    order = sort_nodes(len(nodes), tensors)
+    place = {old: new for new, old in enumerate(order)}
+    moved = tuple(
+        Tensor(place[t.producer], t.bytes, tuple(place[c] for c in t.consumers), t.hop_seconds) for t in tensors
+    )
+    return Problem(tuple(nodes[i] for i in order), moved, devices, tuple(links))
 
 
 def split_of(problem: Problem, placement: Mapping[str, str]) -> dict[str, Json]:
@@ -86,28 +91,6 @@ def split_of(problem: Problem, placement: Mapping[str, str]) -> dict[str, Json]:
         held: list[Json] = [int(node.name) for node in problem.nodes if placement[node.name] == device.name]
         sides[device.is_host].append({"nodes": held})
     return {"fpgas": sides[False], "cpus": sides[True]}
-
-
-def ordered(
-    nodes: list[Node], tensors: list[Tensor], devices: tuple[Device, ...], links: tuple[Link, ...]
-) -> Problem:
-    """A problem whose nodes are dispatched by the longest way from them to the end, the longest first."""
-    least = [min((time for time in node.times if time is not None), default=0.0) for node in nodes]
-    rank = list(least)
-    out: list[list[Tensor]] = [[] for _ in nodes]
-    for tensor in tensors:
-        out[tensor.producer].append(tensor)
-    for v in reversed(sort_nodes(len(nodes), tensors)):
-        rank[v] += max((rank[c] for tensor in out[v] for c in tensor.consumers), default=0.0)
-    by_rank = sorted(range(len(nodes)), key=lambda v: -rank[v])
-    first = {v: i for i, v in enumerate(by_rank)}
-    moved = [Tensor(first[t.producer], t.bytes, tuple(first[c] for c in t.consumers), t.hop_seconds) for t in tensors]
-    order = sort_nodes(len(nodes), moved)
-    place = {by_rank[v]: i for i, v in enumerate(order)}
-    final = tuple(
-        Tensor(place[t.producer], t.bytes, tuple(place[c] for c in t.consumers), t.hop_seconds) for t in tensors
-    )
-    return Problem(tuple(nodes[by_rank[v]] for v in order), final, devices, links)
 
 
 def _node(data: object, where: str, count: int, hosts: int) -> Node:
