@@ -250,7 +250,7 @@ class _Assembler:
             yield Tensor(number[row.producer], row.bytes, consumers, 0.0 if row.is_order else None)
 
     def _device(self, device: Logical) -> Device:
-        return Device(device.short_name, device.type, self.memory.get(device))
+        return Device(device.short_name, device.type, self.memory.get(device), processor=processor_of(device))
 
     def _link(self, source: Logical, target: Logical) -> Link:
         cost = self.model.link(source, target)

@@ -30,7 +30,7 @@ typedef struct {
     const int32_t *consumer_start, *consumer;      /* who takes a tensor */
     const int32_t *relay;                          /* [device, device]; -1: there is a link */
     const int32_t *resource_start, *resource;      /* [device, device]: what a link occupies */
-    const int32_t *lane_start;                     /* [device + 1] */
+    const int32_t *lane_start;                     /* [device, 2]: the first, and the one after the last */
     const int32_t *is_host, *is_relay;             /* [device] */
     const int32_t *block_start, *block_node;       /* nodes that move together */
     const int32_t *candidate_start, *candidate;    /* devices that a block may be on */
@@ -183,14 +183,14 @@ static double step(const Flat *p, const int32_t *dev, StepRoom *w, double enough
     for (int32_t d = 0; d < k; d++) w->peak[d] = w->held[d];
     if (p->check_memory) begin_memory(p, dev, w);
     for (int32_t v = 0; v < p->nodes; v++) {
-        int32_t d = dev[v], lane = p->lane_start[d];
+        int32_t d = dev[v], lane = p->lane_start[2 * d];
         double ready = 0.0;
         for (int32_t i = p->in_start[v]; i < p->in_start[v + 1]; i++) {
             int32_t t = p->in_tensor[i], u = p->producer[t];
             double at = dev[u] == d ? w->finish[u] : bring(p, w, t, dev[u], d, w->finish[u]);
             if (at > ready) ready = at;
         }
-        for (int32_t i = lane + 1; i < p->lane_start[d + 1]; i++)
+        for (int32_t i = lane + 1; i < p->lane_start[2 * d + 1]; i++)
             if (w->lane[i] < w->lane[lane]) lane = i;
         if (w->lane[lane] > ready) ready = w->lane[lane];
         double done = ready + p->time[(size_t)v * k + d];

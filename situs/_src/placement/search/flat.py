@@ -138,6 +138,7 @@ def flatten(problem: Problem, blocks: Blocks, orders: Sequence[Sequence[int]] | 
     position = np.empty_like(order)
     for i in range(len(orders)):
         position[i, order[i]] = np.arange(len(blocks), dtype=np.int32)
+    lane_start = _lanes(problem)
     makes_start, block_makes = _rows(graph.makes)
     takes_start, block_takes = _rows(graph.takes)
     everything = size.sum() + sum(tensor.bytes for tensor in problem.tensors) + spare
@@ -149,7 +150,7 @@ def flatten(problem: Problem, blocks: Blocks, orders: Sequence[Sequence[int]] | 
         blocks=len(blocks),
         resources=resources,
         orders=len(orders),
-        lanes=sum(device.lanes for device in problem.devices),
+        lanes=int(lane_start.max(initial=0)),
         check_memory=int(has_bytes and bool((limit < everything).any())),
         time=times,
         tail=_tails(problem, times, consumers, makes),
@@ -173,7 +174,7 @@ def flatten(problem: Problem, blocks: Blocks, orders: Sequence[Sequence[int]] | 
         relay=relay,
         resource_start=resource_start,
         resource=resource,
-        lane_start=np.cumsum([0, *(device.lanes for device in problem.devices)], dtype=np.int32),
+        lane_start=lane_start,
         is_host=np.array([device.is_host for device in problem.devices], np.int32),
         is_relay=relays,
         block_start=block_start,
@@ -265,6 +266,21 @@ def _tails(problem: Problem, times: Floats, consumers: Sequence[Sequence[int]], 
         tails[v] = max((tails[c] + least[c] for t in makes[v] for c in consumers[t]), default=0.0)
     # Sums in another order than the simulator's differ in the last digits; a bound must not.
     return np.array(tails, float) * (1 - 1e-9)
+
+
+def _lanes(problem: Problem) -> Ints:
+    """For each device its first lane and the one after its last; devices with the same processor have the same ones."""
+    found: dict[str | int, tuple[int, int]] = {}
+    total = 0
+    for d, device in enumerate(problem.devices):
+        key = d if device.processor is None else device.processor
+        if key not in found:
+            sharing = [other.lanes for other in problem.devices if other.processor == device.processor]
+            count = device.lanes if device.processor is None else max(sharing)
+            found[key] = total, total + count
+            total += count
+    ranges = [found[d if device.processor is None else device.processor] for d, device in enumerate(problem.devices)]
+    return np.array(ranges, np.int32).reshape(-1)
 
 
 def _resources(problem: Problem) -> tuple[int, Ints, Ints]:

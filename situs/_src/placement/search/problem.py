@@ -51,12 +51,15 @@ class Device:
         kind: ``CPU`` for the host; any other word for what has a memory of its own.
         memory: How many bytes fit; None for no limit.
         lanes: How many nodes it runs side by side: streams of a card, cores of a host.
+        processor: What computes for it, if that computes for others too: devices with the same processor share its
+            lanes. Logical devices of one card do, and virtual ones of the host. None for one of its own.
     """
 
     name: str
     kind: str
     memory: float | None = None
     lanes: int = 1
+    processor: str | None = None
 
     @property
     def is_host(self) -> bool:
@@ -361,7 +364,7 @@ def _to_json(problem: Problem) -> dict[str, Json]:
         "format": FORMAT,
         "version": VERSION,
         "rests_on": list(problem.rests_on),
-        "devices": [{"name": d.name, "kind": d.kind, "memory": d.memory, "lanes": d.lanes} for d in problem.devices],
+        "devices": [_device_row(device) for device in problem.devices],
         "links": [
             {
                 "from": names[link.source],
@@ -375,6 +378,11 @@ def _to_json(problem: Problem) -> dict[str, Json]:
         "nodes": nodes,
         "tensors": tensors,
     }
+
+
+def _device_row(device: Device) -> dict[str, Json]:
+    row: dict[str, Json] = {"name": device.name, "kind": device.kind, "memory": device.memory, "lanes": device.lanes}
+    return row if device.processor is None else {**row, "processor": device.processor}
 
 
 class _Reader:
@@ -406,7 +414,8 @@ class _Reader:
         lanes = row.get("lanes", 1)
         if not isinstance(lanes, int) or isinstance(lanes, bool):
             raise ArgumentError(f"{where}: lanes must be a whole number, got {shown(lanes)}.")
-        return Device(text(row, "name", where), text(row, "kind", where), memory, lanes)
+        processor = None if row.get("processor") is None else text(row, "processor", where)
+        return Device(text(row, "name", where), text(row, "kind", where), memory, lanes, processor)
 
     def _link(self, data: object, where: str) -> Link:
         row = table_of(data, where)

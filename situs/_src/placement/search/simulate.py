@@ -188,8 +188,8 @@ class Step:
                 at = finish[u] if dev[u] == d else self._bring(t, dev[u], d, finish[u])
                 if at > ready:
                     ready = at
-            lane = lanes[d]
-            for i in range(lane + 1, lanes[d + 1]):
+            lane = lanes[2 * d]
+            for i in range(lane + 1, lanes[2 * d + 1]):
                 if free[i] < free[lane]:
                     lane = i
             if free[lane] > ready:
@@ -197,7 +197,7 @@ class Step:
             done = ready + time[v * k + d]
             finish[v] = free[lane] = done
             if self.trace is not None:
-                self.trace.runs.append((v, lane - lanes[d], ready, done))
+                self.trace.runs.append((v, lane - lanes[2 * d], ready, done))
             if done > end:
                 end = done
             if done + tail[v] > enough:
