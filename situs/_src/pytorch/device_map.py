@@ -16,6 +16,7 @@ first card: its weights are brought there each time.
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -215,6 +216,9 @@ class _Builder:
                 self.segments.append((unit, [number]))
         idle = [unit for unit in units.sizes if unit not in {unit for unit, _ in self.segments}]
         self.segments += [(unit, []) for unit in idle]
+        self.weighs: dict[str, int] = {}  # bytes of groups
+        for unit, size in units.sizes.items():
+            self.weighs[units.group[unit]] = self.weighs.get(units.group[unit], 0) + size
         self._first: dict[str, str] = {}
         self.names = []
         for number, (unit, _) in enumerate(self.segments):
@@ -252,7 +256,13 @@ class _Builder:
         holds = self.names[number] == self._first[unit]
         weights = float(self.units.sizes[unit]) if holds else 0.0
         times = tuple(self._time(where, work, weights if ops else 0.0) for where in self.machine.where)
-        return Node(self.names[number], times, weights, 0.0, self.units.group[unit])
+        group = self.units.group[unit]
+        return Node(self.names[number], times, weights, 0.0, group, None if self.weighs[group] else self._real())
+
+    def _real(self) -> tuple[int, ...]:
+        """The devices that compute themselves: what has no weights is not offloaded."""
+        found = [number for number, where in enumerate(self.machine.where) if not self.machine.is_offload(where)]
+        return tuple(found) or tuple(range(len(self.machine.where)))
 
     def _time(self, where: Where, work: Work, weights: float) -> float:
         if not self.machine.is_offload(where):
@@ -336,11 +346,17 @@ def _of_accelerate(
         return None
     limits = {where: int(size) for where, size in machine.memory.items() if size is not None and where != DISK}
     limits |= {where: 2**62 for where, size in machine.memory.items() if size is None and where != DISK}
-    classes = sorted({*no_split, *(n for part in module.modules() for n in getattr(part, "_no_split_modules", None) or ())})
+    whole = (part for name, part in module.named_modules() if name in units.sizes and next(part.children(), None))
+    classes = sorted({*no_split, *(type(part).__name__ for part in whole)})
+    log = logging.getLogger("accelerate.utils.modeling")
+    level = log.level
+    log.setLevel(logging.ERROR)  # it warns of devices that this machine does not have
     try:
         found = infer_auto_device_map(module, max_memory=limits, no_split_module_classes=classes)
     except (ValueError, KeyError, RuntimeError):
         return None  # it gives up on some modules; there are other places to start from
+    finally:
+        log.setLevel(level)
     place: dict[str, Where] = {}
     for unit in units.sizes:
         name = unit
