@@ -26,9 +26,10 @@ from situs._src.placement.costs.kinds import kind_of
 from situs._src.placement.costs.model import Cost, CostModel
 from situs._src.placement.placement import Reason
 from situs._src.placement.placer import Wish
-from situs._src.placement.search.plan import Plan
+from situs._src.placement.search.plan import Forecast, Plan
 from situs._src.placement.search.problem import Objective, Problem
 from situs._src.placement.search.search import search
+from situs._src.placement.search.simulate import simulate
 from situs._src.placement.summary import bytes_text as bytes_text
 from situs._src.placement.summary import seconds_text
 
@@ -230,3 +231,18 @@ def _time(cost: Cost) -> str:
 def noted(plan: Plan, *notes: str) -> Plan:
     """The plan with further notes."""
     return replace(plan, notes=(*plan.notes, *notes))
+
+
+def as_placed(made: Assembly, plan: Plan, placed: Mapping[Operation, Device]) -> Plan:
+    """The plan as its operations were placed in the end, with what is expected of that."""
+    placement = {
+        node.name: placed[made.wishes[node.name].node].short_name
+        for node in made.problem.nodes
+        if node.name in made.wishes
+    }
+    for node in made.problem.nodes:  # what is fed and fetched, and variables until the end
+        if node.name not in placement:
+            together = placement.get(node.name.partition(" ")[2]) if node.allowed is None else None
+            placement[node.name] = together or made.problem.devices[(node.allowed or (0,))[0]].name
+    found = simulate(made.problem, placement, plan.objective)
+    return replace(plan, placement=placement, forecast=Forecast(found.value, found.busy, found.traffic, found.peak))

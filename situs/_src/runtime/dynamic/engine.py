@@ -30,6 +30,7 @@ from situs._src.ir.graph.node import Operation
 from situs._src.ir.graph.tensor import SymbolicTensor
 from situs._src.ir.registry.traits import STATE
 from situs._src.placement import dynamic
+from situs._src.placement.assembly import Assembly
 from situs._src.placement.costs.model import Cost, CostModel
 from situs._src.placement.costs.store import CostStore, shared_store
 from situs._src.placement.dynamic import Choice, Decisions
@@ -103,6 +104,7 @@ class DynamicEngine(Engine):
         self._shapes: dict[SymbolicTensor, TensorShape] = {}
         self._held: dict[tuple[str, str], Cost] = {}
         self._leader: Request | None = None
+        self._assembly: Assembly | None = None  # what the leader was placed by
         self._weight = 0.0
         self._running = 0
 
@@ -249,6 +251,16 @@ class DynamicEngine(Engine):
             self._changed()
             return before
 
+    def remark(self, *notes: str) -> None:
+        """Notes how the run that leads was placed in the end, and what is to be known of it."""
+        with self._lock:
+            if self.plan is None or self._assembly is None:
+                return
+            nodes = [wish.node for wish in self._assembly.wishes.values()]
+            placement = self._place(sorted(nodes, key=lambda node: node.index))
+            placed = {node: placement.device_of(node) for node in nodes}
+            self.plan = dynamic.noted(dynamic.as_placed(self._assembly, self.plan, placed), *notes)
+
     def restore(self, decisions: Decisions) -> bool:
         """Puts all back to where it was decided to be before; False where another run goes on."""
         with self._lock:
@@ -263,7 +275,9 @@ class DynamicEngine(Engine):
         if choice is not None:
             self._decisions.update(choice.decisions)
             if self._leader is not None and set(nodes) >= set(_needed(self._leader)):
-                self.plan = choice.plan
+                self.plan, self._assembly = choice.plan, choice.assembly
+                if self.placer.plan is not None:
+                    self.remark()
 
     def _changed(self) -> None:
         """Begins a new generation: variables go where their operations are."""

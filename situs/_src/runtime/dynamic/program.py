@@ -20,6 +20,7 @@ from situs._src.ir.graph.node import Operation
 from situs._src.ir.graph.tensor import SymbolicTensor
 from situs._src.placement.dynamic import Decisions
 from situs._src.placement.search.plan import Plan as PlacementPlan
+from situs._src.placement.summary import seconds_text
 from situs._src.runtime.dynamic.learn import learn
 from situs._src.runtime.dynamic.links import wait_for
 from situs._src.runtime.dynamic.pilot import Pilot, Step, Verdict
@@ -144,7 +145,11 @@ class AdaptiveProgram(Program):
             else:
                 pilot.tries_single()
         elif verdict is Verdict.BACK and self._before is not None:
-            engine.restore(self._before)
+            if engine.restore(self._before):
+                engine.remark(f"measured: {seconds_text(pilot.measured or 0.0)} so, and longer on one device alone")
+            self._before = None
+        elif verdict is Verdict.KEEP:
+            engine.remark(f"measured: {seconds_text(pilot.measured or 0.0)} on one device alone, quicker than on several")
             self._before = None
 
 
