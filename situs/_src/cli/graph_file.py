@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +23,7 @@ from situs._src.base.errors import ArgumentError, NotFoundError, OpError, shown
 from situs._src.ir.graph.function import graphs_of
 from situs._src.ir.graph.graph import Graph
 from situs._src.ir.graph.node import Operation
+from situs._src.ir.registry.traits import STATE
 from situs._src.placement.assembly import assemble
 from situs._src.placement.costs.model import CostModel
 from situs._src.placement.costs.store import shared_store
@@ -66,6 +68,9 @@ def problem_of_graph(graph: Graph, devices: Sequence[Device]) -> Problem:
         found.extend(wishes)
         return {}
 
+    for node in graph.operations:
+        if STATE in node.op_def.traits and node.attrs.get("cell") is not None:
+            node.device = ""  # where the variable was made in this process says nothing of where it should be
     place(graph.operations, devices, soft=True, choose=choose)
     if not found:
         raise ArgumentError("The graph is empty: there is nothing to place.")
@@ -122,11 +127,11 @@ def _saved(folder: Path) -> Graph:
 
 
 def _of_keras(file: Path) -> Graph:
-    from situs._src.as_tensorflow.load_keras import load_keras
     from situs._src.tracing.function import function
     from situs._src.tracing.spec import TensorSpec
 
-    model = load_keras().models.load_model(file, compile=False)
+    keras = import_module("situs.keras")
+    model = keras.models.load_model(file, compile=False)
     specs = [TensorSpec(tensor.shape, tensor.dtype) for tensor in model.inputs]
     called = function(lambda *inputs: model(inputs[0] if len(inputs) == 1 else list(inputs), training=False))
     graph: Graph = called.get_concrete_function(*specs).graph
