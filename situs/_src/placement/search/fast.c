@@ -430,7 +430,7 @@ static int anneal_whole(const Flat *p, const Schedule *s, int32_t *place, const 
             double its_excess = 0.0, its_value;
             for (int32_t j = 0; j < m.count; j++) spread(p, dev, m.block[j], m.device[j]);
             its_value = evaluate(p, s->objective, dev, &step_room, &call_room, most, &its_excess);
-            if (its_value < INFINITY && its_value + scale * weight * its_excess <= most) {
+            if (value == INFINITY || (its_value < INFINITY && its_value + scale * weight * its_excess <= most)) {
                 value = its_value, excess = its_excess;
                 for (int32_t j = 0; j < m.count; j++) now[m.block[j]] = m.device[j];
                 if (better(value, excess, found)) {

@@ -1,11 +1,38 @@
-"""A placement with what it rests on. (In work: the fields stand.)"""
+"""A placement, with what it will take and what that rests on: saved, read, edited by hand, compared.
+
+    {"format": "situs.placement.plan", "version": 1, "objective": "step",
+     "placement": {"embed": "GPU:0", "head": "GPU:1", ...},       what counts; may be edited
+     "forecast": {...}, "tried": {...}, ...}                      what was believed of it when it was written
+
+A plan is read without its problem. What it says of times is true of the placement that it was made with, so that a plan
+that was edited is simulated again before it is used (`plan_of`).
+"""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from pathlib import Path
 
-from situs._src.placement.search.problem import Objective
+from situs._src.base.errors import ArgumentError, NotFoundError, shown
+from situs._src.placement.search.problem import (
+    OBJECTIVES,
+    Json,
+    Objective,
+    Problem,
+    check_head,
+    number,
+    parse,
+    rows,
+    table_of,
+    text,
+)
+from situs._src.placement.search.simulate import Simulation, simulate
+
+FORMAT = "situs.placement.plan"
+VERSION = 1
+ARROW = " -> "
 
 
 @dataclass(frozen=True)
@@ -15,7 +42,7 @@ class Forecast:
     Attributes:
         value: The objective: seconds of a step, of one sample, or of the busiest device.
         busy: Seconds of computation, by device.
-        traffic: Bytes that arrive, by (source, target) of devices.
+        traffic: Bytes sent, by (source, target) of devices.
         peak: Bytes at the fullest moment, by device.
     """
 
@@ -34,7 +61,7 @@ class Plan:
         objective: What was made small.
         forecast: What the placement will take.
         single: What the best single device that fits would take, and which: (name, value); None if none fits.
-        tried: What each starting point was worth, by name; None for one that fits nowhere.
+        tried: What each starting point was worth, by name; None for one that does not fit.
         bound: No placement is better than this; 0 if nothing is known.
         rests_on: What the costs rest on, in words.
         notes: What else is to be known, such as a search that the clock has cut.
@@ -43,8 +70,174 @@ class Plan:
     placement: Mapping[str, str]
     objective: Objective
     forecast: Forecast
-    single: tuple[str, float] | None
-    tried: Mapping[str, float | None]
-    bound: float
+    single: tuple[str, float] | None = None
+    tried: Mapping[str, float | None] | None = None
+    bound: float = 0.0
     rests_on: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
+
+    @property
+    def gap(self) -> float:
+        """How much better another placement could be at most, as a share of this one's value."""
+        return 1 - self.bound / self.forecast.value if self.forecast.value else 0.0
+
+    def to_json(self) -> dict[str, Json]:
+        """The plan as plain data, which `from_json` reads."""
+        traffic: dict[str, Json] = {ARROW.join(pair): size for pair, size in self.forecast.traffic.items()}
+        return {
+            "format": FORMAT,
+            "version": VERSION,
+            "objective": self.objective,
+            "placement": dict(self.placement),
+            "forecast": {
+                "value": self.forecast.value,
+                "busy": dict(self.forecast.busy),
+                "traffic": traffic,
+                "peak": dict(self.forecast.peak),
+            },
+            "single": list(self.single) if self.single else None,
+            "tried": dict(self.tried or {}),
+            "bound": self.bound,
+            "rests_on": list(self.rests_on),
+            "notes": list(self.notes),
+        }
+
+    def save(self, path: str | Path) -> None:
+        """Writes the plan, as JSON."""
+        Path(path).write_text(json.dumps(self.to_json(), indent=1) + "\n")
+
+
+def load(path: str | Path) -> Plan:
+    """Reads a plan that `Plan.save` wrote.
+
+    Raises:
+        NotFoundError: there is no such file.
+        InvalidArgumentError: it is no plan.
+    """
+    try:
+        content = Path(path).read_bytes()
+    except OSError as error:
+        raise NotFoundError(f"Cannot read the plan {shown(str(path))}: {error.strerror}.") from None
+    return from_json(parse(content))
+
+
+def from_json(data: object) -> Plan:
+    """Reads what `Plan.to_json` gave, or what was edited by hand.
+
+    Raises:
+        InvalidArgumentError: it is something else; the message says where.
+    """
+    table = check_head(data, FORMAT, VERSION)
+    objective = next((each for each in OBJECTIVES if each == table.get("objective")), None)
+    if objective is None:
+        raise ArgumentError(f"The objective must be one of {', '.join(OBJECTIVES)}, got {shown(table.get('objective'))}.")
+    placed = table_of(table.get("placement"), "placement")
+    placement = {name: text(placed, name, "placement") for name in placed}
+    said = table_of(table.get("forecast", {"value": 0.0}), "forecast")
+    traffic = {}
+    for pair, size in _numbers(said, "traffic").items():
+        source, _, target = pair.partition(ARROW)
+        traffic[source, target] = size
+    forecast = Forecast(number(said, "value", "forecast"), _numbers(said, "busy"), traffic, _numbers(said, "peak"))
+    found = table_of(table.get("tried", {}), "tried")
+    tried = {name: None if found[name] is None else number(found, name, "tried") for name in found}
+    notes = [tuple(str(line) for line in rows(table, key, ())) for key in ("rests_on", "notes")]
+    return Plan(placement, objective, forecast, _single(table), tried, number(table, "bound", "the file", 0.0), *notes)
+
+
+def plan_of(problem: Problem, placement: Mapping[str, str], objective: Objective = "step") -> Plan:
+    """The plan of a placement as it is, simulated anew; its notes say what is wrong with it.
+
+    Raises:
+        InvalidArgumentError: it does not fit the problem.
+    """
+    found = simulate(problem, placement, objective)
+    own = {node.name: placement[node.name] for node in problem.nodes}
+    return Plan(own, objective, forecast_of(found), rests_on=problem.rests_on, notes=found.violations)
+
+
+def forecast_of(found: Simulation) -> Forecast:
+    """What a plan keeps of a simulation."""
+    return Forecast(found.value, found.busy, found.traffic, found.peak)
+
+
+def pinned(problem: Problem, placement: Mapping[str, str]) -> Problem:
+    """The problem with every node that a placement names held to its device; the others are free.
+
+    Raises:
+        InvalidArgumentError: the placement names a device or a node that there is not.
+    """
+    unknown = next((name for name in placement if name not in problem.index), None)
+    if unknown is not None:
+        raise ArgumentError(f"The plan places node {shown(unknown)}, which is not in the graph.")
+    nodes = []
+    for node in problem.nodes:
+        device = placement.get(node.name)
+        if device is not None and device not in problem.device_index:
+            there = ", ".join(problem.device_index)
+            raise ArgumentError(f"The plan places node {shown(node.name)} on {shown(device)}; there are {there}.")
+        nodes.append(node if device is None else replace(node, allowed=(problem.device_index[device],)))
+    return replace(problem, nodes=tuple(nodes))
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """What is different between two plans.
+
+    Attributes:
+        before: The value of the first.
+        after: The value of the second.
+        moved: Nodes that are elsewhere: (name, device in the first, device in the second).
+        only_before: Nodes that the first alone places.
+        only_after: Nodes that the second alone places.
+    """
+
+    before: float
+    after: float
+    moved: tuple[tuple[str, str, str], ...]
+    only_before: tuple[str, ...]
+    only_after: tuple[str, ...]
+
+    def __str__(self) -> str:
+        share = f" ({self.after / self.before - 1:+.1%})" if self.before else ""
+        lines = [f"{self.before:.6g}{ARROW}{self.after:.6g}{share}, {len(self.moved)} nodes are elsewhere"]
+        lines += [f"  {name}: {old}{ARROW}{new}" for name, old, new in self.moved[:20]]
+        if len(self.moved) > 20:
+            lines.append(f"  and {len(self.moved) - 20} more")
+        for what, names in (("first", self.only_before), ("second", self.only_after)):
+            if names:
+                lines.append(f"  {len(names)} nodes are in the {what} plan alone, such as {shown(names[0])}")
+        return "\n".join(lines)
+
+
+def compare(before: Plan, after: Plan) -> Comparison:
+    """What is different between two plans.
+
+    Raises:
+        InvalidArgumentError: their values cannot be compared.
+    """
+    if before.objective != after.objective:
+        raise ArgumentError(f"A plan for {before.objective} cannot be compared with one for {after.objective}.")
+    both = [name for name in before.placement if name in after.placement]
+    moved = tuple(
+        (name, before.placement[name], after.placement[name])
+        for name in both
+        if before.placement[name] != after.placement[name]
+    )
+    only_before = tuple(name for name in before.placement if name not in after.placement)
+    only_after = tuple(name for name in after.placement if name not in before.placement)
+    return Comparison(before.forecast.value, after.forecast.value, moved, only_before, only_after)
+
+
+def _single(table: Mapping[str, object]) -> tuple[str, float] | None:
+    if table.get("single") is None:
+        return None
+    found = rows(table, "single")
+    if len(found) != 2 or not isinstance(found[0], str):
+        raise ArgumentError(f"'single' must be a device and a number, got {shown(found)}.")
+    return found[0], number({"value": found[1]}, "value", "single")
+
+
+def _numbers(table: Mapping[str, object], key: str) -> dict[str, float]:
+    found = table_of(table.get(key, {}), key)
+    return {name: number(found, name, key) for name in found}

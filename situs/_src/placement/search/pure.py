@@ -169,7 +169,7 @@ def _anneal_whole(flat: Flat, schedule: Schedule, place: Ints, stop: Ints) -> Fo
             for v in blocks[b]:
                 dev[v] = d
         its_value, its_excess = model.run(dev, most)
-        if its_value < INFINITY and its_value + scale * weight * its_excess <= most:
+        if value == INFINITY or (its_value < INFINITY and its_value + scale * weight * its_excess <= most):
             value, excess = its_value, its_excess
             for b, d in move:
                 now[b] = d

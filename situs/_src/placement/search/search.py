@@ -1,13 +1,40 @@
-"""The search for a placement. (In work: the signature stands.)"""
+"""The search for a placement: reduce, start from every rule there is, improve under a budget, prove if possible.
+
+    check      is there any placement?                           conflict.py
+    reduce     nodes to blocks; large graphs to small ones       reduce.py
+    start      every rule that people use                        seeds.py
+    improve    rounds of annealing from the best                 improve.py
+    finish     a proof, or better, from OR-Tools                 exact.py
+    simulate   what the answer takes, node by node               simulate.py
+
+The answer is never worse than any starting point, the best single device that fits among them. It is the best so far at
+any moment: an interrupt (Ctrl-C) ends the search and returns it.
+
+A budget is seconds, and yet the same seed gives the same answer: a budget is turned into a number of moves by fixed rates,
+the same on every machine, that a usual core needs half of the budget for. A slower machine, or one that is busy with other
+things, may reach the end of the budget first; then the clock ends the search, and `Plan.notes` says so.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 
-from situs._src.placement.search.plan import Plan
-from situs._src.placement.search.problem import Objective, Problem
+from situs._src.base.errors import ArgumentError, shown
+from situs._src.placement.search import conflict, exact
+from situs._src.placement.search.conflict import InfeasibleError
+from situs._src.placement.search.flat import Blocks, flatten
+from situs._src.placement.search.improve import Candidate, Clock, Improver, improver
+from situs._src.placement.search.orders import orders_of
+from situs._src.placement.search.plan import Plan, forecast_of
+from situs._src.placement.search.problem import OBJECTIVES, Objective, Problem
+from situs._src.placement.search.reduce import LARGE, blocks_of, coarsen, groups_of
+from situs._src.placement.search.seeds import Rules
+from situs._src.placement.search.simulate import simulate
 
 Progress = Callable[[float, str], None]
+
+KEPT = 3  # starting points that are improved
+COARSE_SHARE = 0.6  # of the budget of a large graph that its smallest stand-in gets
 
 
 def search(
@@ -18,6 +45,7 @@ def search(
     previous: Mapping[str, str] | None = None,
     progress: Progress | None = None,
     seeds: Mapping[str, Mapping[str, str]] | None = None,
+    moves: int | None = None,
 ) -> Plan:
     """Finds a placement.
 
@@ -30,8 +58,192 @@ def search(
         previous: A placement to start from, among others: devices by names of nodes. What does not fit is moved.
         progress: Called with the best value so far and what found it.
         seeds: More placements to start from, by the names that the plan will give them.
+        moves: How many moves to try, in place of what the budget allows; no clock ends it then.
 
     Raises:
         InfeasibleError: no placement keeps to the wishes; it names the smallest set that conflicts.
+        InvalidArgumentError: an argument is wrong.
     """
-    raise NotImplementedError
+    if objective not in OBJECTIVES:
+        raise ArgumentError(f"The objective must be one of {', '.join(OBJECTIVES)}, got {shown(objective)}.")
+    if not 0 <= budget < float("inf"):
+        raise ArgumentError(f"The budget must be a number of seconds from 0, got {shown(budget)}.")
+    given = {"previous": previous} if previous is not None else {}
+    clock = Clock(budget if moves is None else None)
+    return _Search(problem, objective, seed, progress, {**given, **(seeds or {})}, clock).run(budget, moves)
+
+
+class _Search:
+    """One search, from its seeds to its plan."""
+
+    def __init__(
+        self,
+        problem: Problem,
+        objective: Objective,
+        seed: int,
+        progress: Progress | None,
+        given: Mapping[str, Mapping[str, str]],
+        clock: Clock,
+    ) -> None:
+        self.problem = problem
+        self.objective = objective
+        self.seed = seed
+        self.progress = progress
+        self.given = given
+        self.clock = clock
+        self.tried: dict[str, float | None] = {}
+        self.single: tuple[str, float] | None = None
+        self.notes: list[str] = []
+        self.bound = bound_of(problem, objective)
+
+    def run(self, budget: float, moves: int | None) -> Plan:
+        """The search itself."""
+        if not self.problem.nodes:
+            return self._plan([], [])
+        packed = conflict.check(self.problem, self.objective)
+        blocks = groups_of(self.problem)
+        is_large = len(blocks) > LARGE
+        blocks = blocks if is_large else blocks_of(self.problem)
+        level = _Level(self.problem, blocks, self.objective)
+        starts = self._starts(level, packed, is_large)
+        if is_large:
+            starts += self._from_smaller(level, budget, moves)
+            starts.sort(key=lambda each: each.found.rank)
+            budget *= 1 - COARSE_SHARE
+        count = level.improver.moves_in(budget) if moves is None else moves
+        best = level.improver.improve(starts[:KEPT], count, self.seed, self.clock, self._report, self.bound)
+        best = self._finish(level, best)
+        if best.found.excess > 0:
+            raise InfeasibleError(self._closest(level, best))
+        return self._plan(blocks, best.place)
+
+    def _starts(self, level: _Level, packed: Sequence[int] | None, is_large: bool) -> list[Candidate]:
+        """All starting points, the best first."""
+        found: list[Candidate] = []
+        try:
+            for name, place in level.rules.all(self.objective, quick=is_large):
+                found.append(self._try(level, name, place))
+        except KeyboardInterrupt:
+            self.clock.was_interrupted = True
+        for name, placement in self.given.items():
+            found.append(self._try(level, name, level.rules.previous(placement)))
+        if packed is not None:
+            found.append(self._try(level, "packed", [packed[block[0]] for block in level.blocks]))
+        if not found:  # interrupted before the first
+            raise KeyboardInterrupt
+        found.sort(key=lambda each: each.found.rank)
+        self._report(found[0])
+        return found
+
+    def _try(self, level: _Level, name: str, place: Sequence[int]) -> Candidate:
+        candidate = level.improver.value(place, name)
+        fits = candidate.found.excess == 0 and candidate.found.value < float("inf")
+        self.tried[name] = candidate.found.value if fits else None
+        used = set(candidate.place)
+        if fits and len(used) == 1 and (self.single is None or candidate.found.value < self.single[1]):
+            self.single = self.problem.devices[used.pop()].name, candidate.found.value
+        return candidate
+
+    def _from_smaller(self, level: _Level, budget: float, moves: int | None) -> list[Candidate]:
+        """Placements of a large graph that come from smaller ones, refined on each level on the way back."""
+        smaller = coarsen(self.problem)
+        if not smaller:
+            return []
+        share = COARSE_SHARE * budget / (len(smaller) + 2)
+        place: list[int] | None = None
+        for i, coarse in reversed(list(enumerate(smaller))):
+            blocks = groups_of(coarse.problem)
+            inner = _Level(coarse.problem, blocks, self.objective)
+            if place is None:
+                names = inner.rules.all(self.objective)
+                starts = sorted((inner.improver.value(p, n) for n, p in names), key=lambda each: each.found.rank)
+            else:
+                starts = [inner.improver.value([place[block[0]] for block in blocks], "smaller")]
+            count = inner.improver.moves_in(share * (3 if place is None else 1)) if moves is None else moves
+            best = inner.improver.improve(starts[:KEPT], count, self.seed + i + 1, self.clock, lambda _: None)
+            of_block = {v: d for block, d in zip(blocks, best.place, strict=True) for v in block}
+            place = [of_block[c] for c in coarse.cluster_of]
+        assert place is not None
+        candidate = level.improver.value([place[block[0]] for block in level.blocks], "smaller graph")
+        self._report(candidate)
+        return [candidate]
+
+    def _finish(self, level: _Level, best: Candidate) -> Candidate:
+        """What OR-Tools makes of it, where it is there and the problem is small enough."""
+        left = self.clock.left
+        if self.clock.was_cut or self.clock.was_interrupted or not exact.applies(level.flat, self.objective):
+            return best
+        found = exact.finish(level.flat, best.place, best.found, left)
+        self.bound = max(self.bound, found.bound)
+        self.notes.append(found.note)
+        candidate = level.improver.value(found.place, "exact")
+        if candidate.found.rank < best.found.rank:
+            self._report(candidate)
+            return candidate
+        return best
+
+    def _report(self, candidate: Candidate) -> None:
+        if self.progress is not None and candidate.found.excess == 0:
+            self.progress(candidate.found.value, candidate.name)
+
+    def _closest(self, level: _Level, best: Candidate) -> str:
+        """What is said if nothing was found that fits, without a proof that there is nothing."""
+        placement = _names(self.problem, level.blocks, best.place)
+        wrong = " ".join(simulate(self.problem, placement, self.objective).violations)
+        return (
+            f"No placement was found that fits, nor a proof that there is none. The closest one: {wrong} "
+            "Allow more memory or more devices, give up a pin, or search longer."
+        )
+
+    def _plan(self, blocks: Blocks, place: Sequence[int]) -> Plan:
+        placement = _names(self.problem, blocks, place)
+        found = simulate(self.problem, placement, self.objective)
+        if self.clock.was_cut:
+            self.notes.append("The clock ended the search: with the same seed, another run may end elsewhere.")
+        if self.clock.was_interrupted:
+            self.notes.append("The search was interrupted.")
+        return Plan(
+            placement,
+            self.objective,
+            forecast_of(found),
+            self.single,
+            self.tried,
+            min(self.bound, found.value),
+            self.problem.rests_on,
+            tuple(self.notes),
+        )
+
+
+class _Level:
+    """A problem in blocks, with all that works on it."""
+
+    def __init__(self, problem: Problem, blocks: Blocks, objective: Objective) -> None:
+        orders = orders_of(problem, blocks)
+        self.blocks = blocks
+        self.flat = flatten(problem, blocks, list(orders.values()))
+        self.rules = Rules(problem, blocks, self.flat, orders)
+        self.improver: Improver = improver(self.flat, objective)
+
+
+def bound_of(problem: Problem, objective: Objective) -> float:
+    """A value that no placement is below: the longest way, if it is not ``max_load``, and all work spread evenly."""
+    least = [min((time for time in node.times if time is not None), default=0.0) for node in problem.nodes]
+    if objective == "max_load":
+        groups = groups_of(problem)
+        largest = max((sum(least[v] for v in group) for group in groups), default=0.0)
+        return max(largest, sum(least) / len(problem.devices)) * (1 - 1e-12)
+    way = list(least)
+    out: list[list[int]] = [[] for _ in problem.nodes]
+    for tensor in problem.tensors:
+        out[tensor.producer] += tensor.consumers
+    for v in reversed(range(len(way))):
+        way[v] += max((way[c] for c in out[v]), default=0.0)
+    longest = max(way, default=0.0)
+    if objective == "step":
+        longest = max(longest, sum(least) / sum(device.lanes for device in problem.devices))
+    return longest * (1 - 1e-12)
+
+
+def _names(problem: Problem, blocks: Blocks, place: Sequence[int]) -> dict[str, str]:
+    of_node = {v: d for block, d in zip(blocks, place, strict=True) for v in block}
+    return {node.name: problem.devices[of_node[v]].name for v, node in enumerate(problem.nodes)}

@@ -58,19 +58,25 @@ class Rules:
         total = np.where(np.isfinite(reach), reach, 0.0).sum(axis=0)
         self.devices = sorted(range(flat.devices), key=lambda d: (total[d], bool(flat.is_host[d]), d))
 
-    def all(self, objective: Objective) -> Iterator[tuple[str, Place]]:
-        """All starting points, with their names."""
+    def all(self, objective: Objective, quick: bool = False) -> Iterator[tuple[str, Place]]:
+        """All starting points, with their names.
+
+        Args:
+            objective: What slices make small.
+            quick: Only those that look at each block once.
+        """
         for d in self.devices:
             yield f"one device, {self.problem.devices[d].name}", self.single(d)
         for name, order in self.orders.items():
             yield f"fill, {name} order", self.fill(order)
             yield f"balanced, {name} order", self.fill(order, balanced=True)
-            for lanes in self._sets():
-                found = self.slices(order, objective, lanes)
+            for devices in [] if quick else self._sets():
+                found = self.slices(order, objective, devices)
                 if found is not None:
-                    yield f"slices, {name} order, {len(lanes)} devices", found
-        yield "heft", self.heft()
-        yield "etf", self.etf()
+                    yield f"slices, {name} order, {len(devices)} devices", found
+        if not quick:
+            yield "heft", _Lists(self).heft()
+            yield "etf", _Lists(self).etf()
 
     def _sets(self) -> list[list[int]]:
         """The devices that slices are spread over: all of them, and all but the hosts."""
@@ -126,16 +132,6 @@ class Rules:
                 around = [place[c] for c in near[starts[b] : starts[b + 1]] if place[c] in self.candidates[b]]
                 place[b] = around[0] if around else min(self.candidates[b], key=best.__getitem__)
         return place
-
-    # List scheduling.
-
-    def heft(self) -> Place:
-        """Nodes by the longest way to the end; each where it would finish first."""
-        return _Lists(self).heft()
-
-    def etf(self) -> Place:
-        """At each moment the node and device that can start first."""
-        return _Lists(self).etf()
 
     # Slices.
 
@@ -265,27 +261,23 @@ class _Lists:
             for c in dict.fromkeys(tensor.consumers):
                 self.takes[c].append(t)
                 self.gives[tensor.producer].append(c)
-        self.arrived: dict[tuple[int, int], float] = {}
         usual = [[x for x in node.times if x is not None] for node in problem.nodes]
         mean = [sum(times) / len(times) if times else 0.0 for times in usual]
+        # A mean time, and the price of a tensor between the first two devices, stand for where a node will be.
+        pair = next(iter(problem.routes), None)
         self.rank = mean
-        pairs = [pair for pair in problem.routes]
+        made: list[list[int]] = [[] for _ in problem.nodes]
+        for t, tensor in enumerate(problem.tensors):
+            made[tensor.producer].append(t)
         for v in range(len(problem.nodes) - 1, -1, -1):
             most = 0.0
-            for t in (t for t in self._makes(v)):
-                tensor = problem.tensors[t]
-                price = transfer_seconds(problem, tensor, *pairs[0]) if pairs else 0.0
+            for tensor in (problem.tensors[t] for t in made[v]):
+                price = transfer_seconds(problem, tensor, *pair) if pair else 0.0
                 most = max(most, price + max((self.rank[c] for c in tensor.consumers), default=0.0))
-            self.rank[v] = mean[v] + most
-
-    def _makes(self, v: int) -> list[int]:
-        if not hasattr(self, "_made"):
-            self._made: list[list[int]] = [[] for _ in self.problem.nodes]
-            for t, tensor in enumerate(self.problem.tensors):
-                self._made[tensor.producer].append(t)
-        return self._made[v]
+            self.rank[v] += most
 
     def heft(self) -> Place:
+        """Nodes by the longest way to the end; each where it would finish first."""
         waits, ready = self._begin()
         while ready:
             _, v = heapq.heappop(ready)
@@ -296,6 +288,7 @@ class _Lists:
         return self.place
 
     def etf(self) -> Place:
+        """At each moment the node and device that can start first."""
         waits, ready = self._begin()
         while ready:
             first = heapq.nsmallest(WIDTH, ready)

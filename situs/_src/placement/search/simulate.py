@@ -340,23 +340,25 @@ class Latency:
     def _cut(self, dev: Sequence[int]) -> tuple[list[int], list[list[int]]]:
         """Cuts devices' nodes into calls: the call of each node, and the nodes of each call."""
         k = self.flat.devices
+        nothing = [0] * k
         levels: list[list[int]] = []
         group: list[int] = []
         members: list[list[int]] = []
         calls: dict[tuple[int, int], int] = {}
         for v, d in enumerate(dev):
-            level, own = [0] * k, 1
+            level, own = nothing, 1
             for t in self.takes[v]:
                 u = self.producer[t]
                 before = levels[u]
-                level = [max(pair) for pair in zip(level, before, strict=True)]
+                level = before if level is nothing else list(map(max, level, before))
                 own = max(own, before[d] + (dev[u] != d))
             levels.append(level)
             if self.is_host[d]:
                 group.append(len(members))
                 members.append([v])
                 continue
-            level[d] = own
+            if level[d] != own:
+                levels[v] = [*level[:d], own, *level[d + 1 :]]
             g = calls.setdefault((own, d), len(members))
             if g == len(members):
                 members.append([])

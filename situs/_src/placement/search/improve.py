@@ -1,0 +1,186 @@
+"""Rounds of annealing, two chains side by side, each round longer than the one before.
+
+    round 1   from the best starting point          from the second best       short: an answer early
+    round 2   from the best so far                  from the best so far       warmer
+    round 3   ...                                                              colder, longer
+
+What is done is counted in moves, not in seconds, so that the same seed gives the same placement: the moves of a budget are
+what a usual core does in half of it (`moves_in`). The clock ends a search that has not ended by itself when the budget is
+over; then it says so, and another run may end elsewhere.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor, wait
+from dataclasses import dataclass
+
+import numpy as np
+
+from situs._src.placement.search import pure
+from situs._src.placement.search.compiled import Library, library
+from situs._src.placement.search.flat import Flat, Ints
+from situs._src.placement.search.problem import Objective
+from situs._src.placement.search.schedule import Found, Schedule
+
+CHAINS = 2
+FIRST = 400  # moves of the first round
+GROWTH = 1.35
+WARM = (0.02, 0.1, 0.005)  # of the rounds, in turn
+NORMS = (3, 4, 5)  # doublings
+SLACK = 0.5  # of the budget is planned for
+
+# Seconds for what a move looks at, on a usual core: (compiled, Python).
+PER_MOVE = (2.0e-6, 8.0e-5)  # largest load
+PER_EDGE = {"step": (1.2e-8, 5.0e-7), "latency": (4.0e-8, 2.0e-6)}  # nodes and edges, for each evaluation
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A placement of blocks, and what it is worth."""
+
+    place: tuple[int, ...]
+    found: Found
+    name: str
+
+
+class Clock:
+    """When a search ends, whatever it has found.
+
+    Args:
+        seconds: From now; None for never.
+    """
+
+    def __init__(self, seconds: float | None) -> None:
+        self.start = time.monotonic()
+        self.end = None if seconds is None else self.start + seconds
+        self.was_cut = False
+        self.was_interrupted = False
+
+    @property
+    def left(self) -> float | None:
+        """Seconds that are left; None for no end."""
+        return None if self.end is None else max(0.0, self.end - time.monotonic())
+
+
+class Improver:
+    """Evaluates and improves placements of one problem, compiled where that is possible.
+
+    Args:
+        flat: The problem.
+        objective: What is made small.
+        compiled: The compiled functions; None for Python alone.
+    """
+
+    def __init__(self, flat: Flat, objective: Objective, compiled: Library | None) -> None:
+        self.flat = flat
+        self.objective = objective
+        self.compiled = compiled
+        self._evaluate = compiled.evaluate if compiled else pure.evaluate
+        self._anneal = compiled.anneal if compiled else pure.anneal
+
+    def value(self, place: Sequence[int], name: str) -> Candidate:
+        """What a placement is worth."""
+        array = np.array(place, np.int32)
+        return Candidate(tuple(array.tolist()), self._evaluate(self.flat, self.objective, array), name)
+
+    def moves_in(self, seconds: float) -> int:
+        """How many moves both chains together make in half of a time, on a usual core each."""
+        way = 0 if self.compiled else 1
+        if self.objective == "max_load":
+            each = PER_MOVE[way]
+        else:
+            looked_at = self.flat.nodes + len(self.flat.in_tensor) + 0.25 * self.flat.tensors * self.flat.devices
+            each = 2e-7 + PER_EDGE[self.objective][way] * looked_at
+        chains = CHAINS if self.compiled else 1  # Python's threads take turns
+        return int(SLACK * seconds * chains / each)
+
+    def improve(
+        self,
+        starts: Sequence[Candidate],
+        moves: int,
+        seed: int,
+        clock: Clock,
+        better: Callable[[Candidate], None],
+        bound: float = 0.0,
+    ) -> Candidate:
+        """The best placement that a number of moves leads to.
+
+        Args:
+            starts: Where to begin, the best first.
+            moves: How many moves, of all chains and rounds together.
+            seed: Where chance begins.
+            clock: When to end, at the latest.
+            better: Told of each better one.
+            bound: A value at which nothing is left to gain.
+        """
+        best = starts[0]
+        with ThreadPoolExecutor(CHAINS) as threads:
+            for turn, count in enumerate(_rounds(moves)):
+                if clock.left == 0.0:
+                    clock.was_cut = True
+                if clock.was_cut or clock.was_interrupted or self._is_done(best, bound):
+                    break
+                fresh = turn % 3 == 0 and turn < 9
+                begin = [starts[(turn // 3 + i) % len(starts)] if fresh else best for i in range(CHAINS)]
+                for candidate in self._round(threads, begin, count, turn, seed, clock):
+                    if candidate.found.rank < best.found.rank:
+                        best = candidate
+                        better(best)
+        return best
+
+    def _is_done(self, best: Candidate, bound: float) -> bool:
+        nothing_moves = bool((np.diff(self.flat.candidate_start) <= 1).all())
+        return nothing_moves or (best.found.excess == 0 and best.found.value <= bound * (1 + 1e-12))
+
+    def _round(
+        self, threads: ThreadPoolExecutor, begin: Sequence[Candidate], count: int, turn: int, seed: int, clock: Clock
+    ) -> list[Candidate]:
+        stop = np.zeros(1, np.int32)
+        places = [np.array(start.place, np.int32) for start in begin]
+        running = [
+            threads.submit(self._anneal, self.flat, self._schedule(count, turn, i, seed), place, stop)
+            for i, place in enumerate(places)
+        ]
+        _wait(running, stop, clock)
+        name = f"round {turn + 1}"
+        # Sums of differences drift, so what was found is evaluated anew.
+        return [
+            self.value(place.tolist(), name)
+            for done, place, start in zip(running, places, begin, strict=True)
+            if done.result().rank < start.found.rank
+        ]
+
+    def _schedule(self, count: int, turn: int, chain: int, seed: int) -> Schedule:
+        own = (seed * 1_000_003 + turn * CHAINS + chain) & 0xFFFFFFFFFFFFFFFF
+        warm, norm = WARM[turn % len(WARM)], NORMS[(turn + chain) % len(NORMS)]
+        return Schedule(self.objective, count, own, warm=warm, doublings=norm)
+
+
+def improver(flat: Flat, objective: Objective) -> Improver:
+    """An `Improver`, compiled if it can be."""
+    return Improver(flat, objective, library())
+
+
+def _rounds(moves: int) -> Iterator[int]:
+    """Moves of each chain, round by round."""
+    left, size = max(1, moves // CHAINS), float(FIRST)
+    while left > 0:
+        count = left if left < size * (1 + GROWTH) else int(size)
+        yield count
+        left -= count
+        size *= GROWTH
+
+
+def _wait(running: Sequence[Future[Found]], stop: Ints, clock: Clock) -> None:
+    """Waits for a round, and stops it when the time is over or the user interrupts."""
+    try:
+        late = wait(running, timeout=clock.left).not_done
+        clock.was_cut = bool(late)
+    except KeyboardInterrupt:
+        clock.was_interrupted = True
+        late = set(running)
+    if late:
+        stop[0] = 1
+        wait(running)
