@@ -117,7 +117,8 @@ def set_placer(placer: AnyPlacer, budget: float | None = None, seed: int = 0) ->
         placer: ``"simple"``, the default: the best device that can run an operation. ``"dynamic"``: spread over all
             devices by measured or estimated costs, sizes, links and memory limits. A plan, or the path of a file with one:
             as the plan says.
-        budget: How many seconds a search may take; by default by the size of the graph, at most ten.
+        budget: How many seconds a search may take; by default it tries a number of moves that depends on the size of the
+            graph alone, so that a program is placed the same way each time, which takes about a second at most.
         seed: Where chance begins in a search: the same seed and costs give the same placement.
 
     Raises:

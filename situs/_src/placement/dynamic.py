@@ -26,7 +26,7 @@ from situs._src.placement.costs.kinds import kind_of
 from situs._src.placement.costs.model import Cost, CostModel
 from situs._src.placement.placement import Reason
 from situs._src.placement.placer import Wish
-from situs._src.placement.search.plan import Forecast, Plan
+from situs._src.placement.search.plan import Plan, forecast_of
 from situs._src.placement.search.problem import Objective, Problem
 from situs._src.placement.search.search import search
 from situs._src.placement.search.simulate import simulate
@@ -34,6 +34,8 @@ from situs._src.placement.summary import bytes_text as bytes_text
 from situs._src.placement.summary import seconds_text
 
 Decisions = dict[Operation, tuple[Device, Reason]]
+FEWEST_MOVES, MOST_MOVES = 200, 20_000
+SIMULATED = 4_000_000  # nodes, in all moves together
 SLACK = 1.25  # by which memory is stretched, once, where a problem that counts too much finds no room
 
 
@@ -46,9 +48,13 @@ class Choice:
     assembly: Assembly
 
 
-def budget_for(problem: Problem) -> float:
-    """How many seconds a search may take before a first run: more for larger graphs, and never long."""
-    return min(10.0, 0.2 + 0.002 * len(problem.nodes))
+def moves_for(problem: Problem) -> int:
+    """How many moves a search tries before a first run, if nobody gives a budget.
+
+    A number of moves, and not of seconds, so that the same program is placed the same way on a busy machine. A move is
+    worth a simulation of the step, of which the compiled search makes some ten thousand nodes in a millisecond.
+    """
+    return max(FEWEST_MOVES, min(MOST_MOVES, SIMULATED // max(1, len(problem.nodes))))
 
 
 def decide(
@@ -75,7 +81,7 @@ def decide(
         fetches: The tensors whose values go out, and where to.
         known: Operations that stand for some of these where more is known of shapes.
         memory: How many bytes are free on devices, for those that have a limit.
-        budget: How many seconds the search may take; by default by the size of the graph.
+        budget: How many seconds the search may take; by default a number of moves, by the size of the graph.
         seed: Where chance begins.
         objective: What is to be small.
         previous: Where operations were before, to start from.
@@ -86,8 +92,11 @@ def decide(
     made = assemble(wishes, devices, model, feeds, fetches, known, memory)
     before = {node.name: device.short_name for node, device in (previous or {}).items() if node.name in made.wishes}
     seeds = {"the simple placer": _simple(made)}
-    seconds = budget_for(made.problem) if budget is None else budget
-    found = search(made.problem, objective, seconds, seed, before or None, seeds=seeds)
+    if budget is None:
+        moves = moves_for(made.problem)
+        found = search(made.problem, objective, 0.0, seed, before or None, seeds=seeds, moves=moves)
+    else:
+        found = search(made.problem, objective, budget, seed, before or None, seeds=seeds)
     return Choice(explained(made, found, devices), found, made)
 
 
@@ -244,5 +253,5 @@ def as_placed(made: Assembly, plan: Plan, placed: Mapping[Operation, Device]) ->
         if node.name not in placement:
             together = placement.get(node.name.partition(" ")[2]) if node.allowed is None else None
             placement[node.name] = together or made.problem.devices[(node.allowed or (0,))[0]].name
-    found = simulate(made.problem, placement, plan.objective)
-    return replace(plan, placement=placement, forecast=Forecast(found.value, found.busy, found.traffic, found.peak))
+    forecast = forecast_of(simulate(made.problem, placement, plan.objective))
+    return replace(plan, placement=placement, forecast=forecast, rests_on=made.problem.rests_on)

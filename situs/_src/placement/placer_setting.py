@@ -14,8 +14,8 @@ from pathlib import Path
 
 from situs._src.base.errors import ArgumentError, NotFoundError, shown
 from situs._src.base.settings import number
-from situs._src.placement.search.plan import Plan
-from situs._src.placement.search.plan import loads as load_plan
+from situs._src.placement.search.plan import Plan, from_json
+from situs._src.placement.search.problem import parse
 
 LARGEST_PLAN = 2**28  # bytes of a file
 
@@ -26,7 +26,7 @@ class Placer:
 
     Attributes:
         kind: ``simple`` or ``dynamic``.
-        budget: How many seconds a search may take; None to go by the size of the graph.
+        budget: How many seconds a search may take; None for a number of moves by the size of the graph.
         seed: Where chance begins in a search.
         plan: The placement to use in place of a search.
         period: After how many steps the time of one is looked at again; 0 for never, once it has settled.
@@ -93,4 +93,4 @@ def read_plan(path: str | os.PathLike[str]) -> Plan:
         raise NotFoundError(f"There is no plan {shown(str(file))}.")
     if file.stat().st_size > LARGEST_PLAN:
         raise ArgumentError(f"{shown(str(file))} is larger than {LARGEST_PLAN >> 20} MiB, and so no plan.")
-    return load_plan(file.read_bytes())
+    return from_json(parse(file.read_bytes()))

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+from operator import itemgetter
+
 from situs._src.placement.search.plan import Plan
+
+SHOWN = 4  # starting points
 
 
 def seconds_text(seconds: float) -> str:
@@ -25,8 +29,10 @@ def summary(plan: Plan) -> str:
     """What a plan expects of a step, and what it rests on, in a few lines."""
     forecast = plan.forecast
     lines = [f"predicted step time  {seconds_text(forecast.value)}"]
-    lines += [f"  {name} busy {seconds_text(busy)}, at most {bytes_text(forecast.peak.get(name, 0.0))} held"
-              for name, busy in sorted(forecast.busy.items())]
+    for name, busy in sorted(forecast.busy.items()):
+        peak = forecast.peak.get(name, 0.0)
+        if busy or peak:
+            lines.append(f"  {name} busy {seconds_text(busy)}, at most {bytes_text(peak)} held")
     for (source, target), size in sorted(forecast.traffic.items()):
         if size:
             lines.append(f"  {source} -> {target} {bytes_text(size)}")
@@ -37,8 +43,11 @@ def summary(plan: Plan) -> str:
     )
     if plan.bound:
         lines.append(f"no placement below   {seconds_text(plan.bound)}")
-    tried = ", ".join(f"{name} {'-' if value is None else seconds_text(value)}" for name, value in plan.tried.items())
-    lines.append(f"tried                {tried}")
+    tried = sorted(((value, name) for name, value in (plan.tried or {}).items() if value is not None), key=itemgetter(0))
+    if plan.tried:
+        best = "; ".join(f"{name}: {seconds_text(value)}" for value, name in tried[:SHOWN])
+        others = f" (the best of {len(plan.tried)}, of which {len(tried)} fit)" if len(plan.tried) > SHOWN else ""
+        lines.append(f"started from         {best}{others}")
     lines += [f"rests on             {line}" for line in plan.rests_on]
     lines += [f"note                 {line}" for line in plan.notes]
     return "\n".join(lines)

@@ -49,6 +49,7 @@ def costs(monkeypatch):
     """Four GPUs of their own, ten times as quick as the CPU; nothing measured, and nothing learned."""
     store = CostStore()
     monkeypatch.setattr(engines, "shared_store", lambda: store)
+    monkeypatch.setattr(engines.dynamic, "moves_for", lambda problem: 300)
     monkeypatch.setattr(program, "learn", lambda *arguments: engines.Learned())
     monkeypatch.setattr(assembly, "processor_of", lambda device: device.short_name)
     speeds = {"CPU": Speed(1e9, 1e9, 1e-6), "GPU": Speed(1e10, 1e10, 1e-6)}
@@ -101,7 +102,7 @@ def test_every_op_says_why_it_is_where_it_is_and_the_whole_what_it_expects(clock
     assert {each.kind for each in found} & {"dynamic"}
     assert found.plan.forecast.value > 0
     text = str(found)
-    for part in ("predicted step time", "busy", "held", "one device alone", "tried", "rests on"):
+    for part in ("predicted step time", "busy", "held", "one device alone", "started from", "rests on"):
         assert part in text, part
 
 
@@ -173,10 +174,11 @@ def test_a_prediction_that_holds_is_left_alone(clock):
             clock.engine = session._engine
             session.run(tf.global_variables_initializer())
             session.run([loss, train], {x: BATCH})
-            before = session._engine.generation
-            for _ in range(12):
+            for _ in range(20):
                 session.run([loss, train], {x: BATCH})
-            assert session._engine.generation == before
+            watched = [each.pilot for each in session._programs.values() if each.pilot is not None]
+            assert any(pilot.settled for pilot in watched)
+            assert all(pilot.replacements == 0 for pilot in watched)
 
 
 def test_steps_that_are_off_are_placed_anew_a_bounded_number_of_times(clock, monkeypatch):

@@ -8,6 +8,7 @@ from torch import nn
 
 import situs.torch
 from situs._src.placement.search.conflict import InfeasibleError
+from situs._src.pytorch import device_map as device_maps
 from situs._src.pytorch.trace import trace
 from situs._src.pytorch.units import find_units
 from situs.errors import InvalidArgumentError
@@ -43,6 +44,13 @@ class Net(nn.Module):
         for block in self.blocks:
             x = block(x)
         return self.head(x * self.scale)
+
+
+@pytest.fixture(autouse=True)
+def _quick(monkeypatch):
+    """Searches of a few moves: the models are small."""
+    search = device_maps.search
+    monkeypatch.setattr(device_maps, "search", lambda p, o, b, s, seeds: search(p, o, b, s, seeds=seeds, moves=500))
 
 
 IDS = torch.zeros(2, 16, dtype=torch.long)
