@@ -3,9 +3,9 @@
     source, compiler, machine -> KEY;  what was built -> DIGEST     ~/.cache/situs/placement-KEY-DIGEST.so
 
 What is built is written beside its name and then renamed, so that two processes that build at once both succeed. The
-digest of its bytes is in its name: a file that was cut short or changed is never loaded, but built again. So is one that
-belongs to another user or that others may write to. Without a compiler, without a folder that can be written to, or with
-``SITUS_COMPILED_SEARCH=0``, `library` returns None and `pure.py` does the same work more slowly.
+digest of its bytes is in its name: a file that was cut short or changed is never loaded, but built again. So is one
+that belongs to another user or that others may write to. Without a compiler, without a folder that can be written to,
+or with ``SITUS_COMPILED_SEARCH=0``, `library` returns None and `pure.py` does the same work more slowly.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ import numpy as np
 from situs._src.base import settings
 from situs._src.base.locks import lock
 from situs._src.placement.search.flat import Flat, Ints
-from situs._src.placement.search.schedule import CODES, Found, Schedule
 from situs._src.placement.search.problem import Objective
+from situs._src.placement.search.schedule import CODES, Found, Schedule
 
 SOURCE = Path(__file__).with_name("fast.c")
 VERSION = 1  # what situs_version returns
@@ -57,9 +57,7 @@ class _CFound(ctypes.Structure):
 
 
 class _CFlat(ctypes.Structure):
-    _fields_ = tuple(
-        (field.name, ctypes.c_int32 if field.type == "int" else ctypes.c_void_p) for field in fields(Flat)
-    )
+    _fields_ = tuple((field.name, ctypes.c_int32 if field.type == "int" else ctypes.c_void_p) for field in fields(Flat))
 
 
 class Library:

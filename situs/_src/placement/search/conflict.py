@@ -1,9 +1,10 @@
 """Why there is no placement: the smallest set of wishes that cannot hold together.
 
 Wishes are what the user can change: a node's allowed devices, a group, a device's memory limit. What is there is not:
-kernels, sizes. Whether wishes can hold together is asked of `pack`: every block on a device that all of its nodes may be
-on, and no device with more than fits. It answers yes with a placement, no with a proof, or that it does not know, when it
-has looked at too many; only a proof refuses. The set is found by halves (QuickXplain): none of its members can be left out.
+kernels, sizes. Whether wishes can hold together is asked of `pack`: every block on a device that all of its nodes may
+be on, and no device with more than fits. It answers yes with a placement, no with a proof, or that it does not know,
+when it has looked at too many; only a proof refuses. The set is found by halves (QuickXplain): none of its members
+can be left out.
 """
 
 from __future__ import annotations
@@ -79,7 +80,11 @@ def wishes_of(problem: Problem) -> list[Wish]:
     """All wishes of a problem."""
     names = [device.name for device in problem.devices]
     found = [
-        Wish("allowed", node.name, f"node {shown(node.name)} only on {', '.join(names[d] for d in node.allowed) or 'no device'}")
+        Wish(
+            "allowed",
+            node.name,
+            f"node {shown(node.name)} only on {', '.join(names[d] for d in node.allowed) or 'no device'}",
+        )
         for node in problem.nodes
         if node.allowed is not None and len(node.allowed) < len(names)
     ]
@@ -228,15 +233,17 @@ def _message(problem: Problem, wishes: Sequence[Wish]) -> str:
     if len(wishes) > SHOWN:
         lines.append(f"  and {len(wishes) - SHOWN} more")
     facts = _facts(problem, wishes)
-    head = "No placement keeps to these wishes, of which any one could be given up:" if len(wishes) != 1 else (
-        "No placement keeps to this wish:"
+    head = (
+        "No placement keeps to these wishes, of which any one could be given up:"
+        if len(wishes) != 1
+        else ("No placement keeps to this wish:")
     )
     return "\n".join([head, *lines, *facts])
 
 
 def _facts(problem: Problem, wishes: Sequence[Wish]) -> list[str]:
     """What is there, and stands against the wishes."""
-    facts = []
+    facts: list[str] = []
     names = [device.name for device in problem.devices]
     groups = {wish.subject for wish in wishes if wish.kind == "group"}
     pinned = {wish.subject for wish in wishes if wish.kind == "allowed"}

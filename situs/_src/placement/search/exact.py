@@ -5,10 +5,11 @@
     out[bundle, device]      >= x[maker, device] - x[taker, device]
     load[device]             time of blocks + price of in + price of out <= T; sizes <= limit;  T is made small
 
-Devices that are alike are numbered as they are first used by the larger blocks, so that a placement is not looked at once
-for each way to name its devices. Prices are whole numbers of the unit `GRAIN` of the value, rounded down: what is proven is
-true of the real prices. The solver is bounded by its own count of work, so that it ends at the same place each time, and by
-the clock. Bounds for ``step`` and ``latency`` are the longest way, which the solver does not raise.
+Devices that are alike are numbered as they are first used by the larger blocks, so that a placement is not looked at
+once for each way to name its devices. Prices are whole numbers of the unit `GRAIN` of the value, rounded down: what
+is proven is true of the real prices. The solver is bounded by its own count of work, so that it ends at the same
+place each time, and by the clock. Bounds for ``step`` and ``latency`` are the longest way, which the solver does not
+raise.
 """
 
 from __future__ import annotations
@@ -16,12 +17,12 @@ from __future__ import annotations
 import importlib.util
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from situs._src.placement.search.flat import Flat
+from situs._src.placement.search.flat import Flat, rows_of
 from situs._src.placement.search.problem import Objective
 from situs._src.placement.search.schedule import Found
-from situs._src.placement.search.simulate import rows_of
 
 if TYPE_CHECKING:
     from ortools.sat.python import cp_model
@@ -92,11 +93,10 @@ class _Program:
         self.flat = flat
         self.model = model
         self.grain = grain
-        lists = flat.lists
-        self.candidates = rows_of(lists["candidate_start"], lists["candidate"])
+        self.candidates = rows_of(flat.candidate_start, flat.candidate)
         self.takers: list[list[int]] = [[] for _ in range(flat.bundles)]
-        for b, row in enumerate(rows_of(lists["takes_start"], lists["takes"])):
-            for g in row:
+        for b, taken in enumerate(rows_of(flat.takes_start, flat.takes)):
+            for g in taken:
                 self.takers[g].append(b)
         self.on = [{d: model.new_bool_var(f"x{b},{d}") for d in row} for b, row in enumerate(self.candidates)]
         self.most = model.new_int_var(0, 2 * int(1 / GRAIN), "T")
@@ -146,7 +146,7 @@ class _Program:
             if any(d not in row for row in self.on for d in devices if set(row) & set(devices)):
                 continue
             for i, b in enumerate(order):
-                for before, d in zip(devices, devices[1:], strict=False):
+                for before, d in pairwise(devices):
                     if d in self.on[b]:
                         earlier = [self.on[c][before] for c in order[:i] if before in self.on[c]]
                         self.model.add_bool_or([*earlier, ~self.on[b][d]])

@@ -7,15 +7,14 @@
     orders of blocks                                  order[i], position[i] (the inverse)
     bundles: tensors of one block for the same others bundle_home, makes, takes; only `max_load` looks at them
 
-A list of lists is two arrays: ``in_tensor[in_start[v]:in_start[v + 1]]`` is what node ``v`` takes. What moves is a block,
-a set of nodes that stay together; what takes time is a node, so that what is simulated is what will run.
+A list of lists is two arrays: ``in_tensor[in_start[v]:in_start[v + 1]]`` is what node ``v`` takes. What moves is a
+block, a set of nodes that stay together; what takes time is a node, so that what is simulated is what will run.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, fields
-from functools import cached_property
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -84,11 +83,23 @@ class Flat:
     takes_start: Ints
     takes: Ints
 
-    @cached_property
-    def lists(self) -> dict[str, list[float] | list[int]]:
-        """The arrays as lists without rows, which Python reads faster."""
-        arrays = {field.name: getattr(self, field.name) for field in fields(self)}
-        return {name: array.ravel().tolist() for name, array in arrays.items() if isinstance(array, np.ndarray)}
+
+def floats(array: Floats) -> list[float]:
+    """An array as a list without rows, which Python reads faster."""
+    found: list[float] = array.ravel().tolist()
+    return found
+
+
+def ints(array: Ints) -> list[int]:
+    """An array as a list without rows, which Python reads faster."""
+    found: list[int] = array.ravel().tolist()
+    return found
+
+
+def rows_of(starts: Ints, values: Ints) -> list[list[int]]:
+    """Two arrays as the list of lists that they are."""
+    ends, flat = ints(starts), ints(values)
+    return [flat[ends[i] : ends[i + 1]] for i in range(len(ends) - 1)]
 
 
 def flatten(problem: Problem, blocks: Blocks, orders: Sequence[Sequence[int]] | None = None) -> Flat:
@@ -258,7 +269,9 @@ class _BlockGraph:
         self.price_out = np.array([sent[ts].sum(axis=0) for ts in ends.values()], float).reshape(shape)
 
 
-def _tails(problem: Problem, times: Floats, consumers: Sequence[Sequence[int]], makes: Sequence[Sequence[int]]) -> Floats:
+def _tails(
+    problem: Problem, times: Floats, consumers: Sequence[Sequence[int]], makes: Sequence[Sequence[int]]
+) -> Floats:
     """The least time that passes after each node, if all that follows runs where it is fastest."""
     least = times.min(axis=1, initial=np.inf)
     tails = [0.0] * len(problem.nodes)

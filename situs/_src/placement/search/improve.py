@@ -4,9 +4,9 @@
     round 2   from the best so far                  from the best so far       warmer
     round 3   ...                                                              colder, longer
 
-What is done is counted in moves, not in seconds, so that the same seed gives the same placement: the moves of a budget are
-what a usual core does in half of it (`moves_in`). The clock ends a search that has not ended by itself when the budget is
-over; then it says so, and another run may end elsewhere.
+What is done is counted in moves, not in seconds, so that the same seed gives the same placement: the moves of a
+budget are what a usual core does in half of it (`moves_in`). The clock ends a search that has not ended by itself
+when the budget is over; then it says so, and another run may end elsewhere.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ SLACK = 0.5  # of the budget is planned for
 
 # Seconds for what a move looks at, on a usual core: (compiled, Python).
 PER_MOVE = (2.0e-6, 8.0e-5)  # largest load
-PER_EDGE = {"step": (1.2e-8, 5.0e-7), "latency": (4.0e-8, 2.0e-6)}  # nodes and edges, for each evaluation
+PER_EDGE = {"step": (8.0e-9, 5.0e-7), "latency": (2.5e-8, 2.0e-6)}  # nodes and edges, for each evaluation
 
 
 @dataclass(frozen=True)

@@ -130,7 +130,9 @@ def from_json(data: object) -> Plan:
     table = check_head(data, FORMAT, VERSION)
     objective = next((each for each in OBJECTIVES if each == table.get("objective")), None)
     if objective is None:
-        raise ArgumentError(f"The objective must be one of {', '.join(OBJECTIVES)}, got {shown(table.get('objective'))}.")
+        raise ArgumentError(
+            f"The objective must be one of {', '.join(OBJECTIVES)}, got {shown(table.get('objective'))}."
+        )
     placed = table_of(table.get("placement"), "placement")
     placement = {name: text(placed, name, "placement") for name in placed}
     said = table_of(table.get("forecast", {"value": 0.0}), "forecast")

@@ -15,8 +15,8 @@ The JSON form names nodes and devices, and its nodes may stand in any order in w
 
     {"format": "situs.placement.problem", "version": 1,
      "devices": [{"name": "GPU:0", "kind": "GPU", "memory": 1e9}, {"name": "CPU:0", "kind": "CPU", "lanes": 4}],
-     "links":   [{"from": "CPU:0", "to": "GPU:0", "latency": 1e-5, "seconds_per_byte": 1e-10, "resources": ["h2d"]}, ...],
-     "nodes":   [{"name": "x", "times": {"CPU:0": 1e-3}}, {"name": "y", "times": {...}, "group": "w", "allowed": ["GPU:0"]}],
+     "links":   [{"from": "CPU:0", "to": "GPU:0", "latency": 1e-5, "seconds_per_byte": 1e-10, "resources": ["in"]}],
+     "nodes":   [{"name": "x", "times": {"CPU:0": 1e-3}}, {"name": "y", "times": {...}, "allowed": ["GPU:0"]}],
      "tensors": [{"from": "x", "bytes": 4096, "to": ["y"]}]}
 """
 
@@ -25,6 +25,7 @@ from __future__ import annotations
 import heapq
 import json
 import math
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -334,8 +335,7 @@ def _amount(what: str, whose: str, value: float) -> None:
 
 
 def _twice(names: Iterable[str]) -> str:
-    seen: set[str] = set()
-    return next(name for name in names if name in seen or seen.add(name))
+    return next(name for name, count in Counter(names).items() if count > 1)
 
 
 # JSON.

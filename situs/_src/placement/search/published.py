@@ -1,15 +1,15 @@
 """The published workloads of "Efficient Algorithms for Device Placement of DNN Graph Operators" (NeurIPS 2020).
 
-A file holds nodes with a time on an accelerator and on a CPU, edges with the price of one hop between an accelerator and
-the host's memory (the same for all edges of a producer), and how many devices there are. A split, which is what their
-tools write, lists the nodes of each device:
+A file holds nodes with a time on an accelerator and on a CPU, edges with the price of one hop between an accelerator
+and the host's memory (the same for all edges of a producer), and how many devices there are. A split, which is what
+their tools write, lists the nodes of each device:
 
     {"maxFPGAs": 6, "maxCPUs": 1, "maxSizePerFPGA": 1e9, "nodes": [{"id": 1, "fpgaLatency": 0.1, ...}], "edges": [...]}
     {"fpgas": [{"nodes": [1, 2]}, ...], "cpus": [{"nodes": [3]}]}
 
 In a `Problem`, an edge's price is its tensor's ``hop_seconds``, a node's size is its weights, and accelerators have a
-copy engine in and one out: from one to another it is two hops. The order of dispatch is that of the file, as far as it is
-one in which nodes can run; the two published models know none.
+copy engine in and one out: from one to another it is two hops. The order of dispatch is that of the file, as far as
+it is one in which nodes can run; the two published models know none.
 """
 
 from __future__ import annotations
@@ -68,7 +68,10 @@ def read(data: object, cores: int | None = None) -> Problem:
     links += [Link(a, b) for a in range(count, count + hosts) for b in range(count, count + hosts) if a != b]
     if not hosts:  # nothing relays
         links = [
-            Link(a, b, resources=(f"FPGA:{a} out", f"FPGA:{b} in")) for a in range(count) for b in range(count) if a != b
+            Link(a, b, resources=(f"FPGA:{a} out", f"FPGA:{b} in"))
+            for a in range(count)
+            for b in range(count)
+            if a != b
         ]
     nodes, index = [], {}
     for i, row in enumerate(rows(table, "nodes")):
@@ -115,7 +118,9 @@ def _tensors(table: Mapping[str, object], index: Mapping[str, int]) -> list[Tens
         ends = [index.get(str(row.get(key))) for key in ("sourceId", "destId")]
         source, target = ends
         if source is None or target is None:
-            raise ArgumentError(f"{where}: there is no node {shown(row.get('sourceId' if source is None else 'destId'))}.")
+            raise ArgumentError(
+                f"{where}: there is no node {shown(row.get('sourceId' if source is None else 'destId'))}."
+            )
         cost = number(row, "cost", where)
         if abs(price.setdefault(source, cost) - cost) > TOLERANCE:
             raise ArgumentError(f"{where}: node {row['sourceId']} has edges of two prices, {price[source]} and {cost}.")

@@ -7,9 +7,9 @@ A run begins with a placement of blocks and tries moves, one after the other:
     18 %  a block and neighbours of the same device, grown in breadth, to another device
 
 A move is taken if it makes things better, or by luck if the loss is small against the temperature, which sinks from
-`Schedule.warm` to `Schedule.cold`. Memory over a limit counts as a loss whose weight rises. What luck would allow is known
-before a move is evaluated, so that an evaluation ends as soon as it is worse. ``max_load`` is not evaluated anew but by
-what a move changes, and by a norm of all loads rather than the largest, which most moves leave as it is.
+`Schedule.warm` to `Schedule.cold`. Memory over a limit counts as a loss whose weight rises. What luck would allow is
+known before a move is evaluated, so that an evaluation ends as soon as it is worse. ``max_load`` is not evaluated
+anew but by what a move changes, and by a norm of all loads rather than the largest, which most moves leave as it is.
 """
 
 from __future__ import annotations
@@ -17,10 +17,10 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator
 
-from situs._src.placement.search.flat import Flat, Ints
+from situs._src.placement.search.flat import Flat, Ints, rows_of
 from situs._src.placement.search.problem import Objective
 from situs._src.placement.search.schedule import Found, Schedule
-from situs._src.placement.search.simulate import INFINITY, Latency, MaxLoad, Step, rows_of
+from situs._src.placement.search.simulate import INFINITY, Latency, MaxLoad, Step
 
 LOOK_EVERY = 64
 SUM_EVERY = 100_000
@@ -53,13 +53,12 @@ class Moves:
     """Proposes moves: lists of (block, device)."""
 
     def __init__(self, flat: Flat, chance: Chance) -> None:
-        lists = flat.lists
         self.chance = chance
         self.count = flat.blocks
         self.orders = flat.orders
         self.order, self.position = flat.order.tolist(), flat.position.tolist()
-        self.candidates = rows_of(lists["candidate_start"], lists["candidate"])
-        self.near = rows_of(lists["near_start"], lists["near"])
+        self.candidates = rows_of(flat.candidate_start, flat.candidate)
+        self.near = rows_of(flat.near_start, flat.near)
 
     def propose(self, place: list[int]) -> list[tuple[int, int]]:
         """The next move; empty if it would change nothing."""
@@ -146,7 +145,7 @@ def anneal(flat: Flat, schedule: Schedule, place: Ints, stop: Ints) -> Found:
 
 def _anneal_whole(flat: Flat, schedule: Schedule, place: Ints, stop: Ints) -> Found:
     model: Step | Latency = Step(flat) if schedule.objective == "step" else Latency(flat)
-    blocks = rows_of(flat.lists["block_start"], flat.lists["block_node"])
+    blocks = rows_of(flat.block_start, flat.block_node)
     chance = Chance(schedule.seed)
     moves = Moves(flat, chance)
     now: list[int] = place.tolist()
@@ -246,7 +245,7 @@ def _energy(model: MaxLoad, scale: float, doublings: int) -> float:
 
 def _spread(flat: Flat, place: list[int]) -> list[int]:
     dev = [0] * flat.nodes
-    for b, block in enumerate(rows_of(flat.lists["block_start"], flat.lists["block_node"])):
+    for b, block in enumerate(rows_of(flat.block_start, flat.block_node)):
         for v in block:
             dev[v] = place[b]
     return dev

@@ -4,11 +4,11 @@ Blocks keep all that a search could gain, apart from memory, for which they are 
 
     colocation   the members of a group; nodes connected through groups
     folding      a node that takes no time and little memory, with the one block that it talks to
-    chains       u -> v, where v takes from u alone and u gives to v alone, and a cut between them is never better than a
-                 cut one further: its price is at least that of v's (u's) other cuts and of computing v (u) elsewhere
+    chains       u -> v, where v takes from u alone and u gives to v alone, and a cut between them is never better than
+                 one further on: its price is at least that of v's (u's) other cuts and of computing v (u) elsewhere
 
-A graph of more than `LARGE` blocks is made smaller by clusters (`coarsen`), again and again, until about `SMALL` are left.
-Clusters never make a circle: each has a stage, and every tensor between two goes to a higher one.
+A graph of more than `LARGE` blocks is made smaller by clusters (`coarsen`), again and again, until about `SMALL` are
+left. Clusters never make a circle: each has a stage, and every tensor between two goes to a higher one.
 
     stage 1   a   b        c takes from a and b; joins b's cluster if it is larger and a's stage is below b's,
     stage 2    c           or opens one at stage 2. Clusters of the same stage may be joined, too.

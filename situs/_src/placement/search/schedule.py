@@ -1,4 +1,5 @@
-"""How long and how warm one run of annealing is, and what it found: what `pure.py` and ``fast.c`` both take and give."""
+"""How long and how warm one run of annealing is, and what it found: what `pure.py` and ``fast.c`` both take and
+give."""
 
 from __future__ import annotations
 
@@ -22,7 +23,7 @@ class Schedule:
         cold: The temperature at the end.
         soft: What memory over the limit costs at the start: this share of the value, if all of it is over once more.
         hard: What it costs at the end.
-        doublings: Loads count by their norm of order ``3 * 2**doublings``: the higher, the more only the largest counts.
+        doublings: Loads count by their norm of order ``3 * 2**doublings``: the higher, the less others count.
     """
 
     objective: Objective

@@ -10,9 +10,10 @@
 The answer is never worse than any starting point, the best single device that fits among them. It is the best so far at
 any moment: an interrupt (Ctrl-C) ends the search and returns it.
 
-A budget is seconds, and yet the same seed gives the same answer: a budget is turned into a number of moves by fixed rates,
-the same on every machine, that a usual core needs half of the budget for. A slower machine, or one that is busy with other
-things, may reach the end of the budget first; then the clock ends the search, and `Plan.notes` says so.
+A budget is seconds, and yet the same seed gives the same answer: a budget is turned into a number of moves by fixed
+rates, the same on every machine, that a usual core needs half of the budget for. A slower machine, or one that is
+busy with other things, may reach the end of the budget first; then the clock ends the search, and `Plan.notes` says
+so.
 """
 
 from __future__ import annotations

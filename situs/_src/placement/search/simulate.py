@@ -1,9 +1,9 @@
 """What a placement takes: the one truth that every value of a search and of a plan comes from.
 
-``step``: one step, as the executor dispatches it. Calls are dispatched in one order, that of the nodes. Every device is a
-stream (or some: its lanes) that runs its calls in that order, and every resource of a link is one too. A tensor that
-another device needs is sent there once, when the first call that needs it is dispatched; it leaves when it has been made
-and the link's resources are free, and computation goes on meanwhile.
+``step``: one step, as the executor dispatches it. Calls are dispatched in one order, that of the nodes. Every device
+is a stream (or some: its lanes) that runs its calls in that order, and every resource of a link is one too. A tensor
+that another device needs is sent there once, when the first call that needs it is dispatched; it leaves when it has
+been made and the link's resources are free, and computation goes on meanwhile.
 
     GPU:0    [ a ][ c ]
     GPU:0 -> CPU   [a]                 a's result is sent for b; c does not wait for it
@@ -28,7 +28,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from situs._src.base.errors import ArgumentError, shown
-from situs._src.placement.search.flat import Flat, flatten
+from situs._src.placement.search.flat import Flat, flatten, floats, ints, rows_of
 from situs._src.placement.search.problem import Objective, Problem
 
 INFINITY = math.inf
@@ -148,19 +148,15 @@ class Step:
 
     def __init__(self, flat: Flat) -> None:
         self.flat = flat
-        lists = flat.lists
-        self.time, self.tail, self.weights, self.workspace = (lists[x] for x in ("time", "tail", "weights", "workspace"))
-        self.bytes, self.hops, self.latency, self.per_byte = (
-            lists[x] for x in ("bytes", "hop", "link_latency", "link_per_byte")
-        )
-        self.limit, self.producer, self.relay, self.is_relay = (
-            lists[x] for x in ("limit", "producer", "relay", "is_relay")
-        )
-        self.takes = rows_of(lists["in_start"], lists["in_tensor"])
-        self.makes = rows_of(lists["out_start"], lists["out_tensor"])
-        self.consumers = rows_of(lists["consumer_start"], lists["consumer"])
-        self.resources = rows_of(lists["resource_start"], lists["resource"])
-        self.lanes = lists["lane_start"]
+        self.time, self.tail, self.weights = floats(flat.time), floats(flat.tail), floats(flat.weights)
+        self.workspace, self.bytes, self.hops = floats(flat.workspace), floats(flat.bytes), floats(flat.hop)
+        self.latency, self.per_byte = floats(flat.link_latency), floats(flat.link_per_byte)
+        self.limit, self.producer = floats(flat.limit), ints(flat.producer)
+        self.relay, self.is_relay, self.lanes = ints(flat.relay), ints(flat.is_relay), ints(flat.lane_start)
+        self.takes = rows_of(flat.in_start, flat.in_tensor)
+        self.makes = rows_of(flat.out_start, flat.out_tensor)
+        self.consumers = rows_of(flat.consumer_start, flat.consumer)
+        self.resources = rows_of(flat.resource_start, flat.resource)
         self.trace: Trace | None = None
         self.peak: list[float] = []
 
@@ -278,12 +274,12 @@ class Latency:
 
     def __init__(self, flat: Flat) -> None:
         self.flat = flat
-        lists = flat.lists
-        self.time, self.size, self.limit, self.is_host = (lists[x] for x in ("time", "size", "limit", "is_host"))
-        self.price_in, self.price_out, self.producer = (lists[x] for x in ("price_in", "price_out", "producer"))
-        self.takes = rows_of(lists["in_start"], lists["in_tensor"])
-        self.makes = rows_of(lists["out_start"], lists["out_tensor"])
-        self.consumers = rows_of(lists["consumer_start"], lists["consumer"])
+        self.time, self.size, self.limit = floats(flat.time), floats(flat.size), floats(flat.limit)
+        self.price_in, self.price_out = floats(flat.price_in), floats(flat.price_out)
+        self.is_host, self.producer = ints(flat.is_host), ints(flat.producer)
+        self.takes = rows_of(flat.in_start, flat.in_tensor)
+        self.makes = rows_of(flat.out_start, flat.out_tensor)
+        self.consumers = rows_of(flat.consumer_start, flat.consumer)
         self.trace: Trace | None = None
         self.peak: list[float] = []
 
@@ -372,11 +368,11 @@ class MaxLoad:
 
     def __init__(self, flat: Flat) -> None:
         self.flat = flat
-        lists = flat.lists
-        self.time, self.size, self.limit = (lists[x] for x in ("block_time", "block_size", "limit"))
-        self.price_in, self.price_out, self.home = (lists[x] for x in ("bundle_in", "bundle_out", "bundle_home"))
-        self.makes = rows_of(lists["makes_start"], lists["makes"])
-        self.takes = rows_of(lists["takes_start"], lists["takes"])
+        self.time, self.size, self.limit = floats(flat.block_time), floats(flat.block_size), floats(flat.limit)
+        self.price_in, self.price_out = floats(flat.bundle_in), floats(flat.bundle_out)
+        self.home = ints(flat.bundle_home)
+        self.makes = rows_of(flat.makes_start, flat.makes)
+        self.takes = rows_of(flat.takes_start, flat.takes)
 
     def begin(self, place: list[int]) -> None:
         """Computes all loads of a placement of blocks, which `shift` will change."""
@@ -450,11 +446,6 @@ def excess_of(peak: Sequence[float], limit: Sequence[float]) -> float:
     return over
 
 
-def rows_of(starts: Sequence[int], values: Sequence[int]) -> list[list[int]]:
-    """Two arrays as the list of lists that they are."""
-    return [list(values[starts[i] : starts[i + 1]]) for i in range(len(starts) - 1)]
-
-
 def _by_model(flat: Flat, devices: list[int], objective: Objective, trace: Trace) -> tuple[float, list[float]]:
     if objective == "max_load":
         load = MaxLoad(flat)
@@ -470,7 +461,7 @@ def _published_sends(problem: Problem, devices: Sequence[int]) -> list[tuple[int
     found = []
     for t, tensor in enumerate(problem.tensors):
         home = devices[tensor.producer]
-        hops = {}
+        hops: dict[tuple[int, int], float] = {}
         for target in {devices[c] for c in tensor.consumers} - {home}:
             hops |= {(link.source, link.target): link.seconds(tensor) for link in problem.routes[home, target]}
         found += [(t, source, target, 0.0, seconds) for (source, target), seconds in sorted(hops.items())]
