@@ -22,12 +22,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from situs._src.base.devices.logical import Device as Logical
+from situs._src.base.shapes import TensorShape
 from situs._src.ir.graph.node import Operation
 from situs._src.ir.graph.tensor import SymbolicTensor
 from situs._src.ir.registry.traits import ALIAS, FED, SHAPE_ONLY, SIZE_ARITHMETIC, STATE, VIEW
 from situs._src.placement.costs.kinds import kind_of, processor_of
 from situs._src.placement.costs.model import Cost, CostModel
-from situs._src.placement.costs.work import tensor_bytes
+from situs._src.placement.costs.work import shape_bytes, tensor_bytes
 from situs._src.placement.placer import Wish
 from situs._src.placement.search.problem import Device, Link, Node, Problem, Tensor
 
@@ -59,6 +60,7 @@ def assemble(
     fetches: Ends = (),
     known: Mapping[Operation, Operation] | None = None,
     memory: Mapping[Logical, float] | None = None,
+    shapes: Mapping[SymbolicTensor, TensorShape] | None = None,
 ) -> Assembly:
     """The problem of placing operations.
 
@@ -70,8 +72,9 @@ def assemble(
         fetches: The tensors whose values go out, and where to.
         known: Operations that stand for some of these where more is known of shapes.
         memory: How many bytes are free on devices, for those that have a limit.
+        shapes: Shapes of tensors that are known from elsewhere, such as those of what is fed.
     """
-    return _Assembler(wishes, devices, model, feeds, fetches, known or {}, memory or {}).made()
+    return _Assembler(wishes, devices, model, feeds, fetches, known or {}, memory or {}, shapes or {}).made()
 
 
 def is_made_before(node: Operation) -> bool:
@@ -99,6 +102,7 @@ class _Assembler:
         fetches: Ends,
         known: Mapping[Operation, Operation],
         memory: Mapping[Logical, float],
+        shapes: Mapping[SymbolicTensor, TensorShape],
     ) -> None:
         self.by_node = {wish.node: wish for wish in wishes}
         self.devices = tuple(devices)
@@ -107,6 +111,7 @@ class _Assembler:
         self.fetches = fetches
         self.known = known
         self.memory = memory
+        self.shapes = shapes
         self.number = {device: number for number, device in enumerate(self.devices)}
         self.nodes: dict[str, Node] = {}
         self.kept: dict[str, Node] = {}  # what keeps variables until the end
@@ -121,7 +126,7 @@ class _Assembler:
     def made(self) -> Assembly:
         for tensor, device in self.feeds.items():
             self._add_end(f"(fed) {tensor.name}", device)
-            self.rows[tensor] = _Row(f"(fed) {tensor.name}", tensor_bytes(self._seen(tensor)))
+            self.rows[tensor] = _Row(f"(fed) {tensor.name}", self._bytes(tensor))
         ordered = sorted(self.by_node, key=lambda node: STATE not in node.op_def.traits)  # variables come first
         for node in ordered:
             self._add(node)
@@ -179,14 +184,16 @@ class _Assembler:
                 continue
             overwritten = tensor.is_ref and STATE not in node.op_def.traits
             taken = bool(node.consumers) and all(user.op_def.overwrites for user in tensor.op.consumers)
-            size = 0.0 if overwritten or taken else float(tensor_bytes(self._seen(tensor)))
+            size = 0.0 if overwritten or taken else float(self._bytes(tensor))
             self.rows[tensor] = _Row(node.name, size)
             if STATE in node.op_def.traits:
                 name = f"(kept) {node.name}"
                 self.kept[name] = Node(name, tuple(None if t is None else 0.0 for t in times), group=group or node.name)
                 self.rows[tensor].consumers[name] = None
                 if group is None:
-                    self.nodes[node.name] = Node(node.name, times, 0.0, workspace, node.name, self.nodes[node.name].allowed)
+                    self.nodes[node.name] = Node(
+                        node.name, times, 0.0, workspace, node.name, self.nodes[node.name].allowed
+                    )
 
     def _take(self, tensor: SymbolicTensor, node: Operation) -> None:
         root = self.source.get(tensor, tensor)
@@ -194,7 +201,7 @@ class _Assembler:
         if row is not None:
             row.consumers[node.name] = None
         elif root not in self.sizes and root.op in self.by_node:  # a constant
-            size = float(tensor_bytes(self._seen(root)))
+            size = float(self._bytes(root))
             self.constants[node.name] = self.constants.get(node.name, 0.0) + size
             self.follows.setdefault(root.op, node)
 
@@ -226,7 +233,7 @@ class _Assembler:
             return False
         mine, theirs = self.by_node[node], self.by_node[root.op]
         together = mine.group is None or mine.group is theirs.group or mine.group is root.op
-        same = tensor_bytes(self._seen(node.outputs[0])) == tensor_bytes(self._seen(root))
+        same = self._bytes(node.outputs[0]) == self._bytes(root)
         return together and same and set(theirs.devices) <= set(mine.devices)
 
     # The rest.
@@ -256,13 +263,18 @@ class _Assembler:
         cost = self.model.link(source, target)
         ends = (source, target)
         # A copy on the host keeps the host busy; cards have an engine for each direction.
-        resources = tuple(f"{processor_of(end)} {way}" for end, way in zip(ends, ("out", "in"), strict=True) if end.is_card)
-        return Link(self.number[source], self.number[target], cost.latency, cost.per_byte, resources or ("host copies",))
+        engines = tuple(
+            f"{processor_of(end)} {way}" for end, way in zip(ends, ("out", "in"), strict=True) if end.is_card
+        )
+        resources = engines or (processor_of(target),)
+        return Link(self.number[source], self.number[target], cost.latency, cost.per_byte, resources)
 
-    def _seen(self, tensor: SymbolicTensor) -> SymbolicTensor:
-        """The tensor as far as its shape is known."""
+    def _bytes(self, tensor: SymbolicTensor) -> int:
+        """The size of a tensor, as far as its shape is known."""
+        if tensor in self.shapes:
+            return shape_bytes(self.shapes[tensor], tensor.dtype)
         other = self.known.get(tensor.op)
-        return tensor if other is None else other.outputs[tensor.value_index]
+        return tensor_bytes(tensor if other is None else other.outputs[tensor.value_index])
 
     def _basis(self) -> list[str]:
         """What the costs rest on, in words."""

@@ -20,7 +20,9 @@ from dataclasses import dataclass, replace
 from situs._src.base.devices.logical import Device
 from situs._src.base.devices.spec import DeviceSpec, parse_spec
 from situs._src.base.errors import ArgumentError, OpError, shown
+from situs._src.base.shapes import TensorShape
 from situs._src.ir.graph.node import Operation
+from situs._src.ir.graph.tensor import SymbolicTensor
 from situs._src.placement.assembly import Assembly, Ends, assemble, is_made_before
 from situs._src.placement.costs.kinds import kind_of
 from situs._src.placement.costs.model import Cost, CostModel
@@ -66,6 +68,7 @@ def decide(
     fetches: Ends = (),
     known: Mapping[Operation, Operation] | None = None,
     memory: Mapping[Device, float] | None = None,
+    shapes: Mapping[SymbolicTensor, TensorShape] | None = None,
     budget: float | None = None,
     seed: int = 0,
     objective: Objective = "step",
@@ -81,6 +84,7 @@ def decide(
         fetches: The tensors whose values go out, and where to.
         known: Operations that stand for some of these where more is known of shapes.
         memory: How many bytes are free on devices, for those that have a limit.
+        shapes: Shapes of tensors that are known from elsewhere, such as those of what is fed.
         budget: How many seconds the search may take; by default a number of moves, by the size of the graph.
         seed: Where chance begins.
         objective: What is to be small.
@@ -89,7 +93,7 @@ def decide(
     Raises:
         InvalidArgumentError: the wishes cannot be met together, or do not fit; it names a smallest set that conflicts.
     """
-    made = assemble(wishes, devices, model, feeds, fetches, known, memory)
+    made = assemble(wishes, devices, model, feeds, fetches, known, memory, shapes)
     before = {node.name: device.short_name for node, device in (previous or {}).items() if node.name in made.wishes}
     seeds = {"the simple placer": _simple(made)}
     if budget is None:

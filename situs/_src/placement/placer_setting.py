@@ -1,8 +1,8 @@
 """Which placer places graphs: the simple one, by rules, or the dynamic one, by predicted time.
 
-    as_placer("simple")         rules: the best device that can run an operation
-    as_placer("dynamic")        the least predicted time of a step
-    as_placer(plan)             as a plan says: a `Plan`, or the path of a file with one
+as_placer("simple")         rules: the best device that can run an operation
+as_placer("dynamic")        the least predicted time of a step
+as_placer(plan)             as a plan says: a `Plan`, or the path of a file with one
 """
 
 from __future__ import annotations

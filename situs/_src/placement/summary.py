@@ -38,12 +38,15 @@ def summary(plan: Plan) -> str:
             lines.append(f"  {source} -> {target} {bytes_text(size)}")
     alone = plan.single
     lines.append(
-        "one device alone     none has room for it" if alone is None
+        "one device alone     none has room for it"
+        if alone is None
         else f"one device alone     {seconds_text(alone[1])} on {alone[0]}"
     )
     if plan.bound:
         lines.append(f"no placement below   {seconds_text(plan.bound)}")
-    tried = sorted(((value, name) for name, value in (plan.tried or {}).items() if value is not None), key=itemgetter(0))
+    tried = sorted(
+        ((value, name) for name, value in (plan.tried or {}).items() if value is not None), key=itemgetter(0)
+    )
     if plan.tried:
         best = "; ".join(f"{name}: {seconds_text(value)}" for value, name in tried[:SHOWN])
         others = f" (the best of {len(plan.tried)}, of which {len(tried)} fit)" if len(plan.tried) > SHOWN else ""

@@ -340,9 +340,7 @@ class ConcreteFunction:
         devices = process.devices()
         engine: Engine
         if placer.is_dynamic:
-            engine = DynamicEngine(
-                graph, devices, placer, soft=soft, log=log, pool=pool, default=default, fixed=fixed
-            )
+            engine = DynamicEngine(graph, devices, placer, soft=soft, log=log, pool=pool, default=default, fixed=fixed)
             engine.prepare(feeds, graph.results, self._traced.effects)
         else:
             engine = Engine(graph, devices, soft=soft, log=log, pool=pool, default=default, fixed=fixed)

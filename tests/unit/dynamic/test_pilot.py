@@ -31,7 +31,9 @@ def steps(pilot, seconds, most=50):
 def test_a_prediction_that_holds_settles():
     pilot = Pilot(1.0, has_single=False)
     kinds, verdict = steps(pilot, 1.1)
-    assert kinds[: WARM_STEPS + 1 + TIMED_STEPS] == [Step.PLAIN] * WARM_STEPS + [Step.RECORD] + [Step.TIME] * TIMED_STEPS
+    assert (
+        kinds[: WARM_STEPS + 1 + TIMED_STEPS] == [Step.PLAIN] * WARM_STEPS + [Step.RECORD] + [Step.TIME] * TIMED_STEPS
+    )
     assert verdict is Verdict.GO_ON
     assert pilot.settled
     assert pilot.measured == 1.1

@@ -44,7 +44,9 @@ def made_key(node: Operation, inputs: Iterable[TensorShape], outputs: Iterable[T
     before, after = list(inputs), list(outputs)
     dtypes = " ".join(dtype.name for dtype in _distinct((*node.inputs, *node.outputs)))
     ranks = f"{','.join(str(shape.rank) for shape in before)}->{','.join(str(shape.rank) for shape in after)}"
-    attrs = " ".join(f"{name}={value}" for name, value in sorted(node.attrs.items()) if name not in _DRAWS and _is_plain(value))
+    attrs = " ".join(
+        f"{name}={value}" for name, value in sorted(node.attrs.items()) if name not in _DRAWS and _is_plain(value)
+    )
     family = " ".join(filter(None, (node.type, dtypes, ranks, attrs)))
     sizes = f"{' '.join(map(_text, before))} -> {' '.join(map(_text, after))}"
     return None if len(family) + len(sizes) > LONGEST else Key(family, sizes)

@@ -16,6 +16,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from situs._src.base.dtype import DType
 from situs._src.base.shapes import TensorShape
 from situs._src.ir.graph.function import graphs_of
 from situs._src.ir.graph.node import Operation
@@ -86,7 +87,12 @@ def elements(tensor: SymbolicTensor) -> int:
 
 def tensor_bytes(tensor: SymbolicTensor) -> int:
     """How many bytes the elements of a tensor take, with guesses for what is not known."""
-    return _elements(tensor.shape) * (tensor.dtype.size or _OF_A_STRING)
+    return shape_bytes(tensor.shape, tensor.dtype)
+
+
+def shape_bytes(shape: TensorShape, dtype: DType) -> int:
+    """How many bytes elements of a dtype take in a shape, with guesses for what is not known of it."""
+    return _elements(shape) * (dtype.size or _OF_A_STRING)
 
 
 def _elements(shape: TensorShape) -> int:

@@ -83,8 +83,8 @@ static int make_step_room(const Flat *p, StepRoom *w) {
     size_t tk = (size_t)p->tensors * p->devices;
     w->finish = room(p->nodes, 8);
     w->arrival = room(tk, 8);
-    w->lane = room(p->lanes, 8);
-    w->resource = room(p->resources, 8);
+    w->lane = room((size_t)p->lanes + p->resources, 8);
+    w->resource = w->lane ? w->lane + p->lanes : NULL; /* a negative number is a lane */
     w->held = room(p->devices, 8);
     w->peak = room(p->devices, 8);
     w->left = room(tk, 4);
@@ -94,7 +94,7 @@ static int make_step_room(const Flat *p, StepRoom *w) {
 }
 
 static void free_step_room(StepRoom *w) {
-    free(w->finish), free(w->arrival), free(w->lane), free(w->resource), free(w->held), free(w->peak);
+    free(w->finish), free(w->arrival), free(w->lane), free(w->held), free(w->peak);
     free(w->left), free(w->pending), free(w->holds);
 }
 
@@ -176,8 +176,7 @@ static double step(const Flat *p, const int32_t *dev, StepRoom *w, double enough
     size_t tk = (size_t)p->tensors * k;
     double end = 0.0, over = 0.0;
     for (size_t i = 0; i < tk; i++) w->arrival[i] = -1.0;
-    for (int32_t i = 0; i < p->lanes; i++) w->lane[i] = 0.0;
-    for (int32_t i = 0; i < p->resources; i++) w->resource[i] = 0.0;
+    for (int32_t i = 0; i < p->lanes + p->resources; i++) w->lane[i] = 0.0;
     for (int32_t d = 0; d < k; d++) w->held[d] = 0.0;
     for (int32_t v = 0; v < p->nodes; v++) w->held[dev[v]] += p->weights[v];
     for (int32_t d = 0; d < k; d++) w->peak[d] = w->held[d];

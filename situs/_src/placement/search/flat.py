@@ -130,7 +130,8 @@ def flatten(problem: Problem, blocks: Blocks, orders: Sequence[Sequence[int]] | 
     out_start, out_tensor = _rows(makes)
     consumer_start, consumer = _rows(consumers)
     graph = _BlockGraph(problem, blocks, consumers, price_in, price_out)
-    resources, resource_start, resource = _resources(problem)
+    lane_start = _lanes(problem)
+    resources, resource_start, resource = _resources(problem, lane_start)
     relay = np.full((k, k), -1, np.int32)
     latency, per_byte = np.zeros((k, k)), np.zeros((k, k))
     for (source, target), route in problem.routes.items():
@@ -149,7 +150,6 @@ def flatten(problem: Problem, blocks: Blocks, orders: Sequence[Sequence[int]] | 
     position = np.empty_like(order)
     for i in range(len(orders)):
         position[i, order[i]] = np.arange(len(blocks), dtype=np.int32)
-    lane_start = _lanes(problem)
     makes_start, block_makes = _rows(graph.makes)
     takes_start, block_takes = _rows(graph.takes)
     everything = size.sum() + sum(tensor.bytes for tensor in problem.tensors) + spare
@@ -296,13 +296,21 @@ def _lanes(problem: Problem) -> Ints:
     return np.array(ranges, np.int32).reshape(-1)
 
 
-def _resources(problem: Problem) -> tuple[int, Ints, Ints]:
+def _resources(problem: Problem, lane_start: Ints) -> tuple[int, Ints, Ints]:
+    """How many resources there are, and those of each pair of devices; lanes of processors have negative numbers."""
+    lanes = int(lane_start.max(initial=0))
     names: dict[str, int] = {}
+    of_processors = {
+        device.processor: int(lane_start[2 * d]) - lanes
+        for d, device in enumerate(problem.devices)
+        if device.processor is not None
+    }
     width = len(problem.devices)
     found: list[list[int]] = [[] for _ in range(width * width)]
     for link in problem.links:
         for name in link.resources:
-            found[link.source * width + link.target].append(names.setdefault(name, len(names)))
+            number = of_processors[name] if name in of_processors else names.setdefault(name, len(names))
+            found[link.source * width + link.target].append(number)
     starts, flat = _rows(found)
     return len(names), starts, flat
 

@@ -119,7 +119,7 @@ class Link:
         latency: What any transfer takes.
         seconds_per_byte: What each byte adds.
         resources: What a transfer occupies alone: a copy engine, a bus. Links that name the same resource wait for
-            each other.
+            each other. The name of a processor is that processor's first lane: a copy that the host itself makes.
     """
 
     source: int

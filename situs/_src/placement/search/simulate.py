@@ -156,7 +156,8 @@ class Step:
         self.takes = rows_of(flat.in_start, flat.in_tensor)
         self.makes = rows_of(flat.out_start, flat.out_tensor)
         self.consumers = rows_of(flat.consumer_start, flat.consumer)
-        self.resources = rows_of(flat.resource_start, flat.resource)
+        rows = rows_of(flat.resource_start, flat.resource)
+        self.resources = [[flat.lanes + number for number in row] for row in rows]  # after the lanes, or one of these
         self.trace: Trace | None = None
         self.peak: list[float] = []
 
@@ -167,8 +168,7 @@ class Step:
         self.dev = dev
         self.finish = finish = [0.0] * flat.nodes
         self.arrival = [-1.0] * (flat.tensors * k)
-        self.free = free = [0.0] * flat.lanes
-        self.engine = [0.0] * flat.resources
+        self.free = self.engine = free = [0.0] * (flat.lanes + flat.resources)
         self.held = held = [0.0] * k
         for v, d in enumerate(dev):
             held[d] += self.weights[v]

@@ -18,7 +18,7 @@ again, with less room.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from situs._src.base.devices.logical import Device
 from situs._src.base.dtype import resource, variant
@@ -51,7 +51,7 @@ from situs._src.runtime.plan.prune import producers, prune
 from situs._src.runtime.run.engine import Engine
 from situs._src.runtime.run.program import Program
 from situs._src.runtime.run.state import State
-from situs._src.runtime.run.threads import Pool
+from situs._src.runtime.run.threads import Pool, schedule
 from situs._src.runtime.symbolic.reinfer import with_shapes
 
 HEAVIER = 1.5  # by how much more time a run must take than the one that leads, to lead itself
@@ -346,6 +346,7 @@ class DynamicEngine(Engine):
                     fetches=[(tensor, home) for tensor, home in request.fetches if home is not None],
                     known=with_shapes(nodes, self._shapes),
                     memory=free,
+                    shapes=self._shapes,
                     budget=self.placer.budget,
                     seed=self.placer.seed,
                     previous=previous,
@@ -364,7 +365,10 @@ class DynamicEngine(Engine):
         kept, self._planner.constants = self._planner.constants, {}
         fed = [Fed(tensor, device, self._shapes.get(tensor, tensor.shape)) for tensor, device in request.feeds]
         try:
-            found = forecast(self._planned(request, placement), fed, self._planner.constants, {})
+            plan = self._planned(request, placement)
+            side_by_side = None if self.pool is None else schedule(plan, self.pool)
+            rounds = None if side_by_side is None else side_by_side.rounds()
+            found = forecast(plan, fed, self._planner.constants, {}, rounds)
         except OpError:
             return {}  # the run will say what is wrong with it
         finally:
@@ -375,7 +379,11 @@ class DynamicEngine(Engine):
 
     def _free(self, nodes: Sequence[Operation]) -> dict[Device, float]:
         """How much memory a run may take of each device that has a limit, its own variables included."""
-        own = {} if self._state is None else self._state().bytes_on(node.attrs["shared_name"] for node in nodes if _has_cell(node))
+        own = (
+            {}
+            if self._state is None
+            else self._state().bytes_on(node.attrs["shared_name"] for node in nodes if _has_cell(node))
+        )
         free = {}
         for device in self.devices:
             if device.account is None:

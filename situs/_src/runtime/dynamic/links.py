@@ -1,10 +1,10 @@
 """Measured costs of copies: for each ordered pair of devices the time of a small and of a larger one.
 
-    seconds
-      |            .- o   large         per byte = (large - small) / bytes
-      |       .-'
-      |  o-'              small: the latency
-      +-------------- bytes
+seconds
+  |            .- o   large         per byte = (large - small) / bytes
+  |       .-'
+  |  o-'              small: the latency
+  +-------------- bytes
 """
 
 from __future__ import annotations
@@ -25,9 +25,7 @@ LARGE = 2**22
 TIMES = 7
 
 
-def measure_links(
-    devices: Sequence[Device], store: CostStore, clock: Callable[[], float] = time.perf_counter
-) -> None:
+def measure_links(devices: Sequence[Device], store: CostStore, clock: Callable[[], float] = time.perf_counter) -> None:
     """Times copies between all pairs of devices, and enters them into a store.
 
     Args:

@@ -50,7 +50,10 @@ class Request:
         """Whether another run is fed and fetches the same."""
         own = [[tensor for tensor, _ in ends] for ends in (self.feeds, self.fetches)]
         theirs = [[tensor for tensor, _ in ends] for ends in (other.feeds, other.fetches)]
-        same = all(len(a) == len(b) and all(x is y for x, y in zip(a, b, strict=True)) for a, b in zip(own, theirs, strict=True))
+        same = all(
+            len(a) == len(b) and all(x is y for x, y in zip(a, b, strict=True))
+            for a, b in zip(own, theirs, strict=True)
+        )
         return same and self.targets == other.targets
 
 
@@ -149,7 +152,9 @@ class AdaptiveProgram(Program):
                 engine.remark(f"measured: {seconds_text(pilot.measured or 0.0)} so, and longer on one device alone")
             self._before = None
         elif verdict is Verdict.KEEP:
-            engine.remark(f"measured: {seconds_text(pilot.measured or 0.0)} on one device alone, quicker than on several")
+            engine.remark(
+                f"measured: {seconds_text(pilot.measured or 0.0)} on one device alone, quicker than on several"
+            )
             self._before = None
 
 

@@ -26,10 +26,10 @@ from situs._src.ir.graph.node import Operation
 from situs._src.ir.graph.tensor import SymbolicTensor
 from situs._src.placement.log import print_device_mapping
 from situs._src.placement.placer import Placement
-from situs._src.runtime.eager.bridge import Value, host
-from situs._src.runtime.eager.tensor import to_client
 from situs._src.runtime.dynamic.engine import DynamicEngine
 from situs._src.runtime.dynamic.learn import learn
+from situs._src.runtime.eager.bridge import Value, host
+from situs._src.runtime.eager.tensor import to_client
 from situs._src.runtime.run.engine import Engine
 from situs._src.runtime.run.program import Program
 from situs._src.runtime.run.state import Run, State

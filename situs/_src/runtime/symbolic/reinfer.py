@@ -40,9 +40,7 @@ def shapes_for(function: FunctionGraph, given: Sequence[SymbolicTensor]) -> list
     return [again.found[tensor].shape for tensor in function.results]
 
 
-def with_shapes(
-    nodes: Sequence[Operation], shapes: Mapping[SymbolicTensor, TensorShape]
-) -> dict[Operation, Operation]:
+def with_shapes(nodes: Sequence[Operation], shapes: Mapping[SymbolicTensor, TensorShape]) -> dict[Operation, Operation]:
     """Operations like these, with what shapes become if some tensors have the given ones.
 
     Args:

@@ -63,6 +63,7 @@ def test_other_dtypes_and_attributes_are_other_families():
 def test_random_ops_with_other_seeds_are_the_same():
     with tf.Graph().as_default():
         one, other = tf.random_uniform([4], seed=1), tf.random_uniform([4], seed=2)
+
     def drawing(tensor):
         node = tensor.op
         while "seed" not in node.attrs:
