@@ -4,9 +4,9 @@
     folder/, folder/saved_model.pb        a saved program: the graph of its serving signature, or its first
     model.keras, model.h5                 a model of Keras: its prediction
 
-The graph is imported, not run: shapes are inferred, and what is not known is guessed and said to be. Requests for devices
-that are written in the graph are taken as wishes where there are such devices. Times come from the measured costs of the user, or
-are estimated.
+The graph is imported, not run: shapes are inferred, and what is not known is guessed and said to be. Requests for
+devices that are written in the graph are taken as wishes where there are such devices. Times come from the user's
+measured costs, or are estimated.
 """
 
 from __future__ import annotations
@@ -110,7 +110,8 @@ def _imported(file: Path) -> Graph:
         message = read_graph_def(content)
     except (TypeError, OpError) as error:
         raise ArgumentError(f"{shown(str(file))} holds no graph: {error}") from None
-    with Graph().as_default() as graph:
+    graph = Graph()
+    with graph.as_default():
         import_graph_def(message, name="")
     return graph
 

@@ -4,8 +4,8 @@
     situs profile -o costs.json train.py            into another file, to be given to others: SITUS_COSTS names it
 
 The program runs as ``python PROGRAM`` would run it; what it is given stands after its name. Its graphs are recorded as
-they run: those of sessions, and of functions that are called without a tape around them. However it ends, what was measured
-is kept, and the exit status is the program's.
+they run: those of sessions, and of functions that are called without a tape around them. However it ends, what was
+measured is kept, and the exit status is the program's.
 """
 
 from __future__ import annotations

@@ -115,10 +115,10 @@ def set_placer(placer: AnyPlacer, budget: float | None = None, seed: int = 0) ->
 
     Args:
         placer: ``"simple"``, the default: the best device that can run an operation. ``"dynamic"``: spread over all
-            devices by measured or estimated costs, sizes, links and memory limits. A plan, or the path of a file with one:
-            as the plan says.
-        budget: How many seconds a search may take; by default it tries a number of moves that depends on the size of the
-            graph alone, so that a program is placed the same way each time, which takes about a second at most.
+            devices by measured or estimated costs, sizes, links and memory limits. A plan, or the path of a file with
+            one: as the plan says.
+        budget: How many seconds a search may take; by default it tries a number of moves that depends on the size of
+            the graph alone, so that a program is placed the same way each time, which takes about a second at most.
         seed: Where chance begins in a search: the same seed and costs give the same placement.
 
     Raises:

@@ -36,8 +36,8 @@ def explain(what: Any = None) -> Explanation:
             graphs of its calls; a number, for that many of the last ops; nothing, for all that are remembered.
 
     Returns:
-        A sequence of assignments that prints as a table; ``to_dicts()`` gives it as plain data. Where the dynamic placer
-        has placed a graph, its ``plan`` says what that expects of a step, and the table ends with it.
+        A sequence of assignments that prints as a table; ``to_dicts()`` gives it as plain data. Where the dynamic
+        placer has placed a graph, its ``plan`` says what that expects of a step, and the table ends with it.
 
     Example:
         >>> import situs as tf

@@ -6,8 +6,8 @@
     search     the placer's own search; accelerate's map is one of its starting points
     map        names of modules to devices, as ``accelerate.dispatch_model`` and transformers' ``device_map=`` take it
 
-What a device of the map means is what accelerate makes of it. A part on ``"cpu"`` or ``"disk"`` beside cards computes on the
-first card: its weights are brought there each time.
+What a device of the map means is what accelerate makes of it. A part on ``"cpu"`` or ``"disk"`` beside cards computes
+on the first card: its weights are brought there each time.
 
     0, 1, ...    weights stay there, ops run there
     "cpu"        beside cards: weights in the host's memory, copied over the bus for each run; else ops run there
@@ -71,14 +71,14 @@ def device_map(
 ) -> DeviceMap:
     """Finds devices for the parts of a module, so that a call should take the least time and everything fits.
 
-    The module is traced without computing anything, so it may be on the ``meta`` device, and the devices may be those of
-    another machine.
+    The module is traced without computing anything, so it may be on the ``meta`` device, and the devices may be those
+    of another machine.
 
     Args:
         module: The module.
         example_inputs: What it is called with: a tensor, a tuple of arguments, or a dictionary of keywords.
-        devices: The devices to use: numbers of cards, ``"cpu"``, ``"disk"``; by default those in `max_memory`, or all cards
-            and the CPU.
+        devices: The devices to use: numbers of cards, ``"cpu"``, ``"disk"``; by default those in `max_memory`, or all
+            cards and the CPU.
         max_memory: How much each may hold, weights and activations together, in bytes or as text such as ``"10GiB"``.
         objective: ``"step"``: the time of one call. ``"max_load"``: that of the busiest device, for pipelines.
         no_split: Classes of modules that must not be split, besides those that the model names itself.
@@ -341,7 +341,7 @@ def _of_accelerate(
 ) -> dict[str, Where] | None:
     """What accelerate would do, if it is installed and finds something for all units."""
     try:
-        from accelerate import infer_auto_device_map
+        from accelerate import infer_auto_device_map  # type: ignore[import-untyped, unused-ignore]
     except ImportError:
         return None
     limits = {where: int(size) for where, size in machine.memory.items() if size is not None and where != DISK}

@@ -1,7 +1,7 @@
 """One run of a module on tensors without elements (PyTorch's ``meta`` device): nothing is computed or copied.
 
-Each op that PyTorch dispatches is noted with the part of the module whose ``forward`` was running, with what it takes and
-makes, and with its arithmetic:
+Each op that PyTorch dispatches is noted with the part of the module whose ``forward`` was running, with what it takes
+and makes, and with its arithmetic:
 
     transformer.h.0.attn.c_attn    addmm      parameters, x -> y      2 * 16 * 2304 * 768 steps
     transformer.h.0                add        y, x -> z               the residual, in the block's own forward
@@ -90,11 +90,11 @@ def _arguments(inputs: Any) -> tuple[tuple[Any, ...], dict[str, Any]]:
     return (tuple(inputs), {}) if isinstance(inputs, (tuple, list)) else ((inputs,), {})
 
 
-class _Tracer(TorchDispatchMode):
+class _Tracer(TorchDispatchMode):  # type: ignore[no-untyped-call]
     """Sees every op of a run, and in which part of the module it is."""
 
     def __init__(self, module: torch.nn.Module, device: str | None) -> None:
-        super().__init__()
+        super().__init__()  # type: ignore[no-untyped-call]
         self.module = module
         self.device = device
         self.trace = Trace()
@@ -116,7 +116,7 @@ class _Tracer(TorchDispatchMode):
         """Stand-ins for parameters and buffers by all their names; tied ones share one."""
         by_identity: dict[int, tuple[torch.Tensor, list[str]]] = {}
         found: dict[str, torch.Tensor] = {}
-        named = [*self.module.named_parameters(remove_duplicate=False)]
+        named: list[tuple[str, torch.Tensor]] = [*self.module.named_parameters(remove_duplicate=False)]
         named += self.module.named_buffers(remove_duplicate=False)
         for name, value in named:
             if id(value) not in by_identity:

@@ -6,9 +6,9 @@ down, a module is one unit if
     it is of a class that must not be split (``_no_split_modules``), or has no parts of its own
     its own ``forward`` joins what it was given with what its parts make:     x + self.attention(x)
 
-The second is why models break at a device boundary: the two summands would lie on different devices. A unit is given its
-inputs on its device, so there it is safe. Where a module's own ``forward`` joins what *several* of its parts make, these
-parts are tied together; so are parts that share a parameter.
+The second is why models break at a device boundary: the two summands would lie on different devices. A unit is given
+its inputs on its device, so there it is safe. Where a module's own ``forward`` joins what *several* of its parts make,
+these parts are tied together; so are parts that share a parameter.
 """
 
 from __future__ import annotations

@@ -351,8 +351,8 @@ def function(
         experimental_relax_shapes: The old name of `reduce_retracing`.
         experimental_compile: The old name of `jit_compile`.
         experimental_follow_type_hints: Accepted for TensorFlow's programs.
-        placer: How its graphs are placed, as ``tf.config.set_placer`` says it for all: ``"simple"``, ``"dynamic"``, or a
-            plan. Not in TensorFlow.
+        placer: How its graphs are placed, as ``tf.config.set_placer`` says it for all: ``"simple"``, ``"dynamic"``, or
+            a plan. Not in TensorFlow.
 
     Example:
         >>> import situs as tf

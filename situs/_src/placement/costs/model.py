@@ -4,8 +4,8 @@
     model.link(a, b)             Link: latency + bytes * per_byte
 
 Interpolation goes along the estimate, which knows how work grows with shapes: measurements say by which factor the
-estimate of a family is wrong at some amounts of work, and between two of these the factor changes evenly in the logarithm
-of the work:
+estimate of a family is wrong at some amounts of work, and between two of these the factor changes evenly in the
+logarithm of the work:
 
     factor          measured / estimated
       3 |  o------.
@@ -21,6 +21,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 from situs._src.base.devices.logical import Device
 from situs._src.ir.graph.function import FunctionGraph, graphs_of
@@ -72,7 +73,7 @@ class LinkCost:
 
 
 def estimate(work: Work, speed: Speed) -> float:
-    """How long a device of that speed should take: what it takes to call it, and the slower of arithmetic and memory."""
+    """How long a device of that speed should take: the calls, and the slower of arithmetic and memory."""
     return work.calls * speed.launch + max(work.steps / speed.steps, work.bytes / speed.bandwidth)
 
 
@@ -143,7 +144,7 @@ def interpolated_factor(measured: Sequence[Measured], work: Work, speed: Speed) 
     size = _size(work, speed)
     if size <= points[0][0]:
         return points[0][1]
-    for (low, low_factor), (high, high_factor) in zip(points, points[1:], strict=False):
+    for (low, low_factor), (high, high_factor) in pairwise(points):
         if size <= high:
             share = 1.0 if high == low else (math.log(size) - math.log(low)) / (math.log(high) - math.log(low))
             return math.exp((1 - share) * math.log(low_factor) + share * math.log(high_factor))

@@ -11,8 +11,8 @@ Nothing is moved while a run goes on: a run *enters* the engine and *leaves* it,
 inside. Each change is a new *generation*, for which programs plan themselves again.
 
 The memory of a placement is counted by the simulator first, and then by a forecast of its plan
-(`runtime.abstract.forecast`), which knows what the runtime reuses and joins. A plan that does not fit by that is searched for
-again, with less room.
+(`runtime.abstract.forecast`), which knows what the runtime reuses and joins. A plan that does not fit by that is searched
+for again, with less room.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from situs._src.ir.graph.node import Operation
 from situs._src.ir.graph.tensor import SymbolicTensor
 from situs._src.ir.registry.traits import STATE
 from situs._src.placement import dynamic
-from situs._src.placement.assembly import Assembly
+from situs._src.placement.assembly import Assembly, assemble
 from situs._src.placement.costs.model import Cost, CostModel
 from situs._src.placement.costs.store import CostStore, shared_store
 from situs._src.placement.dynamic import Choice, Decisions
@@ -140,7 +140,7 @@ class DynamicEngine(Engine):
     # Placements and programs.
 
     def placement(self) -> Placement:
-        """Where every operation of the graph goes, and why; what no run has needed yet, by the simple placer's rules."""
+        """Where every operation of the graph goes, and why; what no run has needed yet, by the simple placer."""
         with self._lock:
             found = self._place(self.graph.operations)
             found.plan = self.plan
@@ -334,7 +334,7 @@ class DynamicEngine(Engine):
             if self.placer.plan is not None:
                 names = (node.name for node in self.graph.operations)
                 given = dynamic.follow(self.placer.plan, wishes, self.devices, names)
-                made = dynamic.assemble(wishes, self.devices, self.model(), known=with_shapes(nodes, self._shapes))
+                made = assemble(wishes, self.devices, self.model(), known=with_shapes(nodes, self._shapes))
                 found.append(Choice(given, self.placer.plan, made))
                 return given
             found.append(

@@ -103,7 +103,7 @@ class _Again:
         self._give(self._made(inside.op, captured, (), {}), [inside], [shape])
 
     def added(self, node: Operation, shapes: Mapping[SymbolicTensor, TensorShape]) -> Operation:
-        """Adds an operation, some of whose results have shapes that are known from elsewhere; returns what it became."""
+        """Adds an operation, some of whose results have known shapes; returns what it became."""
         args = self._with_tensors(node.args)
         made = self._made(node, node.op_def, args, node.attrs)
         before = {tensor: self.found[tensor] for tensor in node.outputs if tensor in self.found}  # it is fed
