@@ -32,6 +32,7 @@ from situs._src.placement.costs.work import shape_bytes, tensor_bytes
 from situs._src.placement.placer import Wish
 from situs._src.placement.search.problem import Device, Link, Node, Problem, Tensor
 
+VIEW_SECONDS = 2e-5  # what a view takes at most
 Ends = Sequence[tuple[SymbolicTensor, Logical]]
 
 
@@ -233,8 +234,13 @@ class _Assembler:
             return False
         mine, theirs = self.by_node[node], self.by_node[root.op]
         together = mine.group is None or mine.group is theirs.group or mine.group is root.op
-        same = self._bytes(node.outputs[0]) == self._bytes(root)
+        same = self._bytes(node.outputs[0]) == self._bytes(root) and not self._is_copied(node)
         return together and same and set(theirs.devices) <= set(mine.devices)
+
+    def _is_copied(self, node: Operation) -> bool:
+        """Whether a view was measured to be a copy after all: what is to be reshaped may lie in another order."""
+        times = [self.model.time(self.known.get(node, node), device) for device in self.by_node[node].devices]
+        return any(cost.source == "measured" and cost.seconds > VIEW_SECONDS for cost in times)
 
     # The rest.
 

@@ -11,8 +11,8 @@ Nothing is moved while a run goes on: a run *enters* the engine and *leaves* it,
 inside. Each change is a new *generation*, for which programs plan themselves again.
 
 The memory of a placement is counted by the simulator first, and then by a forecast of its plan
-(`runtime.abstract.forecast`), which knows what the runtime reuses and joins. A plan that does not fit by that is searched
-for again, with less room.
+(`runtime.abstract.forecast`), which knows what the runtime reuses and joins. A plan that does not fit by that is
+searched for again, with less room.
 """
 
 from __future__ import annotations
@@ -327,24 +327,26 @@ class DynamicEngine(Engine):
         free: Mapping[Device, float],
     ) -> Choice | None:
         found: list[Choice] = []
+        fetches = [(tensor, home) for tensor, home in request.fetches if home is not None]
+        known = with_shapes(nodes, self._shapes)
 
         def choose(wishes: Sequence[Wish]) -> Preferences:
-            if all(len(wish.devices) == 1 for wish in wishes):
-                return {}
             if self.placer.plan is not None:
                 names = (node.name for node in self.graph.operations)
                 given = dynamic.follow(self.placer.plan, wishes, self.devices, names)
-                made = assemble(wishes, self.devices, self.model(), known=with_shapes(nodes, self._shapes))
+                made = assemble(wishes, self.devices, self.model(), request.feeds, fetches, known, free, self._shapes)
                 found.append(Choice(given, self.placer.plan, made))
                 return given
+            if all(len(wish.devices) == 1 for wish in wishes):
+                return {}
             found.append(
                 dynamic.decide(
                     wishes,
                     self.devices,
                     self.model(),
                     feeds=request.feeds,
-                    fetches=[(tensor, home) for tensor, home in request.fetches if home is not None],
-                    known=with_shapes(nodes, self._shapes),
+                    fetches=fetches,
+                    known=known,
                     memory=free,
                     shapes=self._shapes,
                     budget=self.placer.budget,
