@@ -189,9 +189,9 @@ def _fit(items: Sequence[tuple[float, list[int]]], limits: Sequence[float]) -> P
     if _is_overfull(items, limits):
         return Packing(None, True)
     room = list(limits)
-    kind = [tuple(d in fitting for _, fitting in items) for d in range(len(limits))]
-    kinds = {each: i for i, each in enumerate(kind)}
-    alike = [kinds[each] for each in kind]
+    sets = {tuple(fitting) for _, fitting in items}
+    kind = [frozenset(each for each in sets if d in each) for d in range(len(limits))]
+    alike = [kind.index(each) for each in kind]
     choices: list[list[int]] = []
     chosen: list[int] = []
     looks = 0

@@ -118,10 +118,13 @@ def flatten(problem: Problem, blocks: Blocks, orders: Sequence[Sequence[int]] | 
         makes[tensor.producer].append(t)
         for c in consumers[t]:
             takes[c].append(t)
-    times = np.array([[np.inf if x is None else x for x in node.times] for node in problem.nodes], float).reshape(n, k)
-    size = np.array([node.weights for node in problem.nodes], float)
-    for tensor in problem.tensors:
-        size[tensor.producer] += tensor.bytes
+    times = np.array([node.times for node in problem.nodes], float).reshape(n, k)  # None becomes NaN
+    times[np.isnan(times)] = np.inf
+    weights = np.array([node.weights for node in problem.nodes], float)
+    sizes = np.array([tensor.bytes for tensor in problem.tensors], float)
+    producer = np.array([tensor.producer for tensor in problem.tensors], np.int32)
+    size = weights.copy()
+    np.add.at(size, producer, sizes)
     workspace = np.array([node.workspace for node in problem.nodes], float)
     limit = np.array([np.inf if device.memory is None else device.memory for device in problem.devices], float)
     spare = workspace.max(initial=0.0)
@@ -152,8 +155,8 @@ def flatten(problem: Problem, blocks: Blocks, orders: Sequence[Sequence[int]] | 
         position[i, order[i]] = np.arange(len(blocks), dtype=np.int32)
     makes_start, block_makes = _rows(graph.makes)
     takes_start, block_takes = _rows(graph.takes)
-    everything = size.sum() + sum(tensor.bytes for tensor in problem.tensors) + spare
-    has_bytes = bool(spare) or any(tensor.bytes for tensor in problem.tensors)
+    everything = size.sum() + sizes.sum() + spare
+    has_bytes = bool(spare or sizes.any())
     return Flat(
         nodes=n,
         devices=k,
@@ -165,9 +168,9 @@ def flatten(problem: Problem, blocks: Blocks, orders: Sequence[Sequence[int]] | 
         check_memory=int(has_bytes and bool((limit < everything).any())),
         time=times,
         tail=_tails(problem, times, consumers, makes),
-        weights=np.array([node.weights for node in problem.nodes], float),
+        weights=weights,
         workspace=workspace,
-        bytes=np.array([tensor.bytes for tensor in problem.tensors], float),
+        bytes=sizes,
         hop=np.array([-1.0 if t.hop_seconds is None else t.hop_seconds for t in problem.tensors], float),
         price_in=price_in,
         price_out=price_out,
@@ -179,7 +182,7 @@ def flatten(problem: Problem, blocks: Blocks, orders: Sequence[Sequence[int]] | 
         in_tensor=in_tensor,
         out_start=out_start,
         out_tensor=out_tensor,
-        producer=np.array([tensor.producer for tensor in problem.tensors], np.int32),
+        producer=producer,
         consumer_start=consumer_start,
         consumer=consumer,
         relay=relay,
@@ -198,8 +201,8 @@ def flatten(problem: Problem, blocks: Blocks, orders: Sequence[Sequence[int]] | 
         position=position,
         bundles=len(graph.home),
         unused=0,
-        block_time=np.array([times[list(block)].sum(axis=0) for block in blocks], float).reshape(len(blocks), k),
-        block_size=np.array([size[list(block)].sum() for block in blocks], float),
+        block_time=np.add.reduceat(times[block_node], block_start[:-1], axis=0) if n else times,
+        block_size=np.add.reduceat(size[block_node], block_start[:-1]) if n else size,
         bundle_in=graph.price_in,
         bundle_out=graph.price_out,
         bundle_home=np.array(graph.home, np.int32),
@@ -212,9 +215,8 @@ def flatten(problem: Problem, blocks: Blocks, orders: Sequence[Sequence[int]] | 
 
 def block_candidates(problem: Problem, block: Iterable[int]) -> list[int]:
     """The devices that all nodes of a block may be on."""
-    found = set(range(len(problem.devices)))
-    for node in block:
-        found &= set(problem.candidates(node))
+    each = {problem.candidates(node) for node in block}
+    found = set(range(len(problem.devices))).intersection(*each)
     return sorted(found)
 
 
@@ -225,16 +227,16 @@ def prices(problem: Problem) -> tuple[Floats, Floats]:
     the fastest one into the device, and out of it.
     """
     shape = len(problem.tensors), len(problem.devices)
-    received, sent = np.zeros(shape), np.zeros(shape)
-    for d, device in enumerate(problem.devices):
-        if device.is_host:
-            continue
-        into = [link for link in problem.links if link.target == d]
-        out = [link for link in problem.links if link.source == d]
-        for t, tensor in enumerate(problem.tensors):
-            received[t, d] = min((link.seconds(tensor) for link in into), default=0.0)
-            sent[t, d] = min((link.seconds(tensor) for link in out), default=0.0)
-    return received, sent
+    received, sent = np.full(shape, np.inf), np.full(shape, np.inf)
+    sizes = np.array([tensor.bytes for tensor in problem.tensors], float)
+    hops = np.array([tensor.hop_seconds for tensor in problem.tensors], float)  # None becomes NaN
+    for link in problem.links:
+        seconds = np.where(np.isnan(hops), link.latency + sizes * link.seconds_per_byte, hops)
+        np.minimum(received[:, link.target], seconds, out=received[:, link.target])
+        np.minimum(sent[:, link.source], seconds, out=sent[:, link.source])
+    hosts = [d for d, device in enumerate(problem.devices) if device.is_host]
+    received[:, hosts] = sent[:, hosts] = 0.0
+    return np.where(np.isinf(received), 0.0, received), np.where(np.isinf(sent), 0.0, sent)
 
 
 class _BlockGraph:
@@ -247,12 +249,14 @@ class _BlockGraph:
         for b, block in enumerate(blocks):
             for node in block:
                 block_of[node] = b
-        ends: dict[tuple[int, tuple[int, ...]], list[int]] = {}
+        ends: dict[tuple[int, tuple[int, ...]], int] = {}
+        bundle, bundled = [], []
         for t, tensor in enumerate(problem.tensors):
             home = block_of[tensor.producer]
             takers = tuple(sorted({block_of[c] for c in consumers[t]} - {home}))
             if takers:
-                ends.setdefault((home, takers), []).append(t)
+                bundle.append(ends.setdefault((home, takers), len(ends)))
+                bundled.append(t)
         self.home = [home for home, _ in ends]
         self.makes: list[list[int]] = [[] for _ in blocks]
         self.takes: list[list[int]] = [[] for _ in blocks]
@@ -265,8 +269,9 @@ class _BlockGraph:
                 near[home].add(b)
         self.near = [sorted(found) for found in near]
         shape = len(ends), len(problem.devices)
-        self.price_in = np.array([received[ts].sum(axis=0) for ts in ends.values()], float).reshape(shape)
-        self.price_out = np.array([sent[ts].sum(axis=0) for ts in ends.values()], float).reshape(shape)
+        self.price_in, self.price_out = np.zeros(shape), np.zeros(shape)
+        np.add.at(self.price_in, bundle, received[bundled])
+        np.add.at(self.price_out, bundle, sent[bundled])
 
 
 def _tails(

@@ -127,6 +127,8 @@ def from_json(data: object) -> Plan:
     Raises:
         InvalidArgumentError: it is something else; the message says where.
     """
+    if isinstance(data, dict) and "plan" in data:  # beside a split of a published workload
+        data = data["plan"]
     table = check_head(data, FORMAT, VERSION)
     objective = next((each for each in OBJECTIVES if each == table.get("objective")), None)
     if objective is None:

@@ -27,7 +27,7 @@ import json
 import math
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Literal
 
@@ -182,10 +182,45 @@ class Problem:
 
     def candidates(self, node: int) -> tuple[int, ...]:
         """The devices that have a kernel for a node and that the user allows, by index."""
-        each = self.nodes[node]
-        return tuple(
-            d for d, time in enumerate(each.times) if time is not None and (each.allowed is None or d in each.allowed)
+        return self._candidates[node]
+
+    @cached_property
+    def _candidates(self) -> list[tuple[int, ...]]:
+        known: dict[tuple[tuple[bool, ...], tuple[int, ...] | None], tuple[int, ...]] = {}
+        found = []
+        for node in self.nodes:
+            key = tuple(time is not None for time in node.times), node.allowed
+            if key not in known:
+                allowed = range(len(self.devices)) if node.allowed is None else node.allowed
+                known[key] = tuple(d for d, has_kernel in enumerate(key[0]) if has_kernel and d in allowed)
+            found.append(known[key])
+        return found
+
+    def only(self, names: Sequence[str]) -> Problem:
+        """The problem with some of its devices.
+
+        Raises:
+            InvalidArgumentError: one of them is not there, or nothing gets from one to another without the rest.
+        """
+        for name in names:
+            if name not in self.device_index:
+                raise ArgumentError(f"There is no device {shown(name)}; there are {', '.join(self.device_index)}.")
+        kept = [d for d, device in enumerate(self.devices) if device.name in names]
+        place = {d: i for i, d in enumerate(kept)}
+        nodes = tuple(
+            replace(
+                node,
+                times=tuple(node.times[d] for d in kept),
+                allowed=None if node.allowed is None else tuple(place[d] for d in node.allowed if d in place),
+            )
+            for node in self.nodes
         )
+        links = tuple(
+            replace(link, source=place[link.source], target=place[link.target])
+            for link in self.links
+            if link.source in place and link.target in place
+        )
+        return Problem(nodes, self.tensors, tuple(self.devices[d] for d in kept), links, self.rests_on)
 
     def to_json(self) -> dict[str, Json]:
         """The problem as plain data, which `from_json` reads."""

@@ -23,7 +23,7 @@ from collections.abc import Callable, Mapping, Sequence
 from situs._src.base.errors import ArgumentError, shown
 from situs._src.placement.search import conflict, exact
 from situs._src.placement.search.conflict import InfeasibleError
-from situs._src.placement.search.flat import Blocks, flatten
+from situs._src.placement.search.flat import Blocks, Flat, flatten
 from situs._src.placement.search.improve import Candidate, Clock, Improver, improver
 from situs._src.placement.search.orders import orders_of
 from situs._src.placement.search.plan import Plan, forecast_of
@@ -35,6 +35,9 @@ from situs._src.placement.search.simulate import simulate
 Progress = Callable[[float, str], None]
 
 KEPT = 3  # starting points that are improved
+TABLES = 5e6  # entries of slices' tables, for each second of the budget
+DEFAULT = 5.0  # seconds, where a search is given moves in place of a budget
+QUICK = 0.04  # of the budget, after which a large graph has its first answer
 COARSE_SHARE = 0.6  # of the budget of a large graph that its smallest stand-in gets
 
 
@@ -71,7 +74,8 @@ def search(
         raise ArgumentError(f"The budget must be a number of seconds from 0, got {shown(budget)}.")
     given = {"previous": previous} if previous is not None else {}
     clock = Clock(budget if moves is None else None)
-    return _Search(problem, objective, seed, progress, {**given, **(seeds or {})}, clock).run(budget, moves)
+    effort = TABLES * (budget if moves is None else DEFAULT)
+    return _Search(problem, objective, seed, progress, {**given, **(seeds or {})}, clock, effort).run(budget, moves)
 
 
 class _Search:
@@ -85,7 +89,9 @@ class _Search:
         progress: Progress | None,
         given: Mapping[str, Mapping[str, str]],
         clock: Clock,
+        effort: float,
     ) -> None:
+        self.effort = effort
         self.problem = problem
         self.objective = objective
         self.seed = seed
@@ -100,7 +106,7 @@ class _Search:
     def run(self, budget: float, moves: int | None) -> Plan:
         """The search itself."""
         if not self.problem.nodes:
-            return self._plan([], [])
+            return self._plan([], None)
         packed = conflict.check(self.problem, self.objective)
         blocks = groups_of(self.problem)
         is_large = len(blocks) > LARGE
@@ -116,13 +122,13 @@ class _Search:
         best = self._finish(level, best)
         if best.found.excess > 0:
             raise InfeasibleError(self._closest(level, best))
-        return self._plan(blocks, best.place)
+        return self._plan(level.by_node(best.place), level.flat)
 
     def _starts(self, level: _Level, packed: Sequence[int] | None, is_large: bool) -> list[Candidate]:
         """All starting points, the best first."""
         found: list[Candidate] = []
         try:
-            for name, place in level.rules.all(self.objective, quick=is_large):
+            for name, place in level.rules.all(self.objective, self.effort, quick=is_large):
                 found.append(self._try(level, name, place))
         except KeyboardInterrupt:
             self.clock.was_interrupted = True
@@ -148,26 +154,34 @@ class _Search:
     def _from_smaller(self, level: _Level, budget: float, moves: int | None) -> list[Candidate]:
         """Placements of a large graph that come from smaller ones, refined on each level on the way back."""
         smaller = coarsen(self.problem)
-        if not smaller:
-            return []
-        share = COARSE_SHARE * budget / (len(smaller) + 2)
+        share = COARSE_SHARE * budget / (len(smaller) + 3)
+        seen: list[Candidate] = []
+
+        def show(i: int, found: Sequence[int]) -> None:
+            """Brings a placement of a smaller graph to the large one."""
+            for coarse in reversed(smaller[: i + 1]):
+                found = [found[c] for c in coarse.cluster_of]
+            seen.append(level.improver.value([found[block[0]] for block in level.blocks], "smaller graph"))
+            self._report(min(seen, key=lambda each: each.found.rank))
+
         place: list[int] | None = None
-        for i, coarse in reversed(list(enumerate(smaller))):
-            blocks = groups_of(coarse.problem)
-            inner = _Level(coarse.problem, blocks, self.objective)
+        for i in reversed(range(len(smaller))):
+            inner = _Level(smaller[i].problem, groups_of(smaller[i].problem), self.objective)
             if place is None:
-                names = inner.rules.all(self.objective)
-                starts = sorted((inner.improver.value(p, n) for n, p in names), key=lambda each: each.found.rank)
+                rules = inner.rules.all(self.objective, QUICK * self.effort)
+                starts = sorted((inner.improver.value(p, n) for n, p in rules), key=lambda each: each.found.rank)
+                parts = [QUICK * budget, 3 * share]
             else:
-                starts = [inner.improver.value([place[block[0]] for block in blocks], "smaller")]
-            count = inner.improver.moves_in(share * (3 if place is None else 1)) if moves is None else moves
-            best = inner.improver.improve(starts[:KEPT], count, self.seed + i + 1, self.clock, lambda _: None)
-            of_block = {v: d for block, d in zip(blocks, best.place, strict=True) for v in block}
-            place = [of_block[c] for c in coarse.cluster_of]
-        assert place is not None
-        candidate = level.improver.value([place[block[0]] for block in level.blocks], "smaller graph")
-        self._report(candidate)
-        return [candidate]
+                starts = [inner.improver.value([place[block[0]] for block in inner.blocks], "smaller graph")]
+                parts = [share]
+            for part in parts:
+                count = inner.improver.moves_in(part) if moves is None else moves
+                best = inner.improver.improve(starts[:KEPT], count, self.seed + i + 1, self.clock, lambda _: None)
+                starts.insert(0, best)
+                of_node = inner.by_node(best.place)
+                show(i, of_node)
+            place = [of_node[c] for c in smaller[i].cluster_of]
+        return seen
 
     def _finish(self, level: _Level, best: Candidate) -> Candidate:
         """What OR-Tools makes of it, where it is there and the problem is small enough."""
@@ -189,16 +203,20 @@ class _Search:
 
     def _closest(self, level: _Level, best: Candidate) -> str:
         """What is said if nothing was found that fits, without a proof that there is nothing."""
-        placement = _names(self.problem, level.blocks, best.place)
-        wrong = " ".join(simulate(self.problem, placement, self.objective).violations)
+        placement = self._named(level.by_node(best.place))
+        wrong = " ".join(simulate(self.problem, placement, self.objective, level.flat).violations)
         return (
             f"No placement was found that fits, nor a proof that there is none. The closest one: {wrong} "
             "Allow more memory or more devices, give up a pin, or search longer."
         )
 
-    def _plan(self, blocks: Blocks, place: Sequence[int]) -> Plan:
-        placement = _names(self.problem, blocks, place)
-        found = simulate(self.problem, placement, self.objective)
+    def _named(self, devices: Sequence[int]) -> dict[str, str]:
+        names = [device.name for device in self.problem.devices]
+        return {node.name: names[d] for node, d in zip(self.problem.nodes, devices, strict=True)}
+
+    def _plan(self, devices: Sequence[int], flat: Flat | None) -> Plan:
+        placement = self._named(devices)
+        found = simulate(self.problem, placement, self.objective, flat)
         if self.clock.was_cut:
             self.notes.append("The clock ended the search: with the same seed, another run may end elsewhere.")
         if self.clock.was_interrupted:
@@ -225,6 +243,14 @@ class _Level:
         self.rules = Rules(problem, blocks, self.flat, orders)
         self.improver: Improver = improver(self.flat, objective)
 
+    def by_node(self, place: Sequence[int]) -> list[int]:
+        """A placement of blocks as one of nodes."""
+        found = [0] * self.flat.nodes
+        for block, d in zip(self.blocks, place, strict=True):
+            for v in block:
+                found[v] = d
+        return found
+
 
 def bound_of(problem: Problem, objective: Objective) -> float:
     """A value that no placement is below: the longest way, if it is not ``max_load``, and all work spread evenly."""
@@ -243,8 +269,3 @@ def bound_of(problem: Problem, objective: Objective) -> float:
     if objective == "step":
         longest = max(longest, sum(least) / sum(device.lanes for device in problem.devices))
     return longest * (1 - 1e-12)
-
-
-def _names(problem: Problem, blocks: Blocks, place: Sequence[int]) -> dict[str, str]:
-    of_node = {v: d for block, d in zip(blocks, place, strict=True) for v in block}
-    return {node.name: problem.devices[of_node[v]].name for v, node in enumerate(problem.nodes)}

@@ -25,9 +25,10 @@ from situs._src.placement.search.problem import Objective, Problem
 
 Place = list[int]
 
-PIECES = 1200  # into which an order is cut at most, before the best slices are found
+PIECES = 50  # into which an order is cut at least, before the best slices are found
+QUICK = 2  # orders, where there is little time
 STATES = 600  # counts of devices that slices keep apart at most
-WIDTH = 64  # ready nodes that `etf` compares
+WIDTH = 12  # ready nodes that `etf` compares
 
 
 class Rules:
@@ -58,20 +59,21 @@ class Rules:
         total = np.where(np.isfinite(reach), reach, 0.0).sum(axis=0)
         self.devices = sorted(range(flat.devices), key=lambda d: (total[d], bool(flat.is_host[d]), d))
 
-    def all(self, objective: Objective, quick: bool = False) -> Iterator[tuple[str, Place]]:
+    def all(self, objective: Objective, effort: float, quick: bool = False) -> Iterator[tuple[str, Place]]:
         """All starting points, with their names.
 
         Args:
             objective: What slices make small.
+            effort: How many entries of tables all slices may compute; long orders are cut into pieces first.
             quick: Only those that look at each block once.
         """
         for d in self.devices:
             yield f"one device, {self.problem.devices[d].name}", self.single(d)
-        for name, order in self.orders.items():
+        for name, order in list(self.orders.items())[: QUICK if quick else None]:
             yield f"fill, {name} order", self.fill(order)
             yield f"balanced, {name} order", self.fill(order, balanced=True)
             for devices in [] if quick else self._sets():
-                found = self.slices(order, objective, devices)
+                found = self.slices(order, objective, devices, effort / (2 * len(self.orders)))
                 if found is not None:
                     yield f"slices, {name} order, {len(devices)} devices", found
         if not quick:
@@ -135,7 +137,7 @@ class Rules:
 
     # Slices.
 
-    def slices(self, order: Sequence[int], objective: Objective, devices: Sequence[int]) -> Place | None:
+    def slices(self, order: Sequence[int], objective: Objective, devices: Sequence[int], effort: float) -> Place | None:
         """The best way to cut an order into one stretch for each device: least largest load, or least sum.
 
         Devices that are alike count as one class, so that a state is how many of each class are used:
@@ -143,9 +145,11 @@ class Rules:
         """
         classes = self._classes(devices)
         shape = [len(members) + 1 for members in classes]
-        if int(np.prod(shape)) > STATES:
+        states = int(np.prod(shape))
+        if states > STATES:
             return None
-        pieces = np.array_split(np.asarray(order), min(PIECES, len(order)))
+        most = max(PIECES, int((effort / (states * len(classes))) ** 0.5))
+        pieces = np.array_split(np.asarray(order), min(most, len(order)))
         prices = [self._prices(pieces, members[0]) for members in classes]
         combine = np.maximum if objective == "max_load" else np.add
         count = len(pieces)

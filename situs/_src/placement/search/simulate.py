@@ -78,20 +78,24 @@ class Simulation:
     timeline: tuple[Span, ...]
 
 
-def simulate(problem: Problem, placement: Mapping[str, str], objective: Objective = "step") -> Simulation:
+def simulate(
+    problem: Problem, placement: Mapping[str, str], objective: Objective = "step", flat: Flat | None = None
+) -> Simulation:
     """Runs a placement on paper.
 
     Args:
         problem: What is placed.
         placement: Devices by names of nodes.
         objective: By which model.
+        flat: The problem's arrays, if they are there, with any blocks.
 
     Raises:
         InvalidArgumentError: a node is not in the placement, or is on a device that has no kernel for it, or that
             there is not.
     """
     devices = devices_of(problem, placement)
-    flat = flatten(problem, [[v] for v in range(len(problem.nodes))])
+    if flat is None or objective == "max_load":  # whose blocks are what is placed
+        flat = flatten(problem, [[v] for v in range(len(problem.nodes))])
     trace = Trace()
     value, peak = _by_model(flat, devices, objective, trace)
     names = [device.name for device in problem.devices]
@@ -136,11 +140,19 @@ def devices_of(problem: Problem, placement: Mapping[str, str]) -> list[int]:
 
 @dataclass
 class Trace:
-    """What happened in a run: nodes as (node, lane, start, end), sends as (tensor, source, target, start, end)."""
+    """What happened in a run.
+
+    Attributes:
+        runs: (node, lane, start, end).
+        sends: (tensor, source, target, start, end).
+        calls: (device, nodes, start, end), of ``latency``.
+        loads: (device, work, load), of ``max_load``.
+    """
 
     runs: list[tuple[int, int, float, float]] = field(default_factory=list)
     sends: list[tuple[int, int, int, float, float]] = field(default_factory=list)
     calls: list[tuple[int, list[int], float, float]] = field(default_factory=list)
+    loads: list[tuple[int, float, float]] = field(default_factory=list)
 
 
 class Step:
@@ -450,6 +462,9 @@ def _by_model(flat: Flat, devices: list[int], objective: Objective, trace: Trace
     if objective == "max_load":
         load = MaxLoad(flat)
         load.begin(list(devices))
+        for d in range(flat.devices):
+            work = sum(load.time[v * flat.devices + d] for v, e in enumerate(devices) if e == d)
+            trace.loads.append((d, work, load.load[d]))
         return load.value()[0], load.peak
     model: Step | Latency = Step(flat) if objective == "step" else Latency(flat)
     model.trace = trace
@@ -497,4 +512,6 @@ def _spans(problem: Problem, trace: Trace, devices: Sequence[int]) -> tuple[Span
         first = problem.nodes[members[0]].name
         name = first if len(members) == 1 else f"{first} and {len(members) - 1} more"
         spans.append(Span(names[d], name, start, end, "call"))
+    for d, work, load in trace.loads:
+        spans += [Span(names[d], "computation", 0.0, work, "run"), Span(names[d], "transfers", work, load, "send")]
     return tuple(spans)
