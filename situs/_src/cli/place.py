@@ -6,10 +6,11 @@
     situs place graph.json --compare plan.json                   a new plan, and what is different
     situs place workload.json --objective max_load --out split.json --picture timeline.html
 
-GRAPH is a placement problem (``situs.placement.problem``); a graph that Situs or TensorFlow wrote (``.pb``, ``.pbtxt``,
-a saved program, a model of Keras: `cli.graph_file`), for the devices of this machine; or a published workload, whose
-placement is written as the split that the published tools read, with the plan beside it. The exit status is 0 for a placement, 1 if a file or an
-argument is wrong, 2 if the command is, and 3 if there is no placement that keeps to the wishes.
+GRAPH is a placement problem (``situs.placement.problem``); a graph that Situs or TensorFlow wrote (``.pb``,
+``.pbtxt``, a saved program, a model of Keras: `cli.graph_file`), for the devices of this machine; or a published
+workload, whose placement is written as the split that the published tools read, with the plan beside it. The exit
+status is 0 for a placement, 1 if a file or an argument is wrong, 2 if the command is, and 3 if there is no placement
+that keeps to the wishes.
 """
 
 from __future__ import annotations

@@ -25,7 +25,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from situs._src.base.errors import ArgumentError, shown
 from situs._src.placement.search.flat import Flat, flatten, floats, ints, rows_of
@@ -466,7 +466,8 @@ def _by_model(flat: Flat, devices: list[int], objective: Objective, trace: Trace
             work = sum(load.time[v * flat.devices + d] for v, e in enumerate(devices) if e == d)
             trace.loads.append((d, work, load.load[d]))
         return load.value()[0], load.peak
-    model: Step | Latency = Step(flat) if objective == "step" else Latency(flat)
+    counted = replace(flat, check_memory=1)  # what is held is told, whether or not there is a limit to it
+    model: Step | Latency = Step(counted) if objective == "step" else Latency(counted)
     model.trace = trace
     return model.run(devices)[0], model.peak
 
