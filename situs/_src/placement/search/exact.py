@@ -52,14 +52,14 @@ def applies(flat: Flat, objective: Objective) -> bool:
     return objective == "max_load" and 0 < flat.blocks * flat.devices <= MOST and is_there()
 
 
-def finish(flat: Flat, place: Sequence[int], found: Found, seconds: float | None) -> Proof:
+def finish(flat: Flat, place: Sequence[int], found: Found, seconds: float) -> Proof:
     """Improves a placement that fits, or proves how good it is.
 
     Args:
         flat: The problem.
         place: A placement of blocks.
         found: What it is worth.
-        seconds: How long it may take; None for as long as the work takes.
+        seconds: How long it may take.
     """
     from ortools.sat.python import cp_model  # here, because it takes a while to load
 
@@ -73,10 +73,8 @@ def finish(flat: Flat, place: Sequence[int], found: Found, seconds: float | None
     solver.parameters.num_workers = WORKERS
     solver.parameters.interleave_search = True
     solver.parameters.random_seed = 1
-    allowed = 10.0 if seconds is None else seconds
-    solver.parameters.max_deterministic_time = WORK * allowed
-    if seconds is not None:
-        solver.parameters.max_time_in_seconds = seconds
+    solver.parameters.max_deterministic_time = WORK * seconds
+    solver.parameters.max_time_in_seconds = seconds
     status = solver.solve(model)
     bound = solver.best_objective_bound * found.value * GRAIN * (1 - 1e-12)
     answer = tuple(place)

@@ -4,8 +4,9 @@ Blocks keep all that a search could gain, apart from memory, for which they are 
 
     colocation   the members of a group; nodes connected through groups
     folding      a node that takes no time and little memory, with the one block that it talks to
-    chains       u -> v, where v takes from u alone and u gives to v alone, and a cut between them is never better than
-                 one further on: its price is at least that of v's (u's) other cuts and of computing v (u) elsewhere
+    chains       u -> v, where v takes from u alone and u gives to v alone, and the price of a cut between them is at
+                 least that of cutting before u and computing u, and that of cutting after v and computing v: then
+                 moving u to v, or v to u, makes no device's load larger, whichever of the two is the host
 
 A graph of more than `LARGE` blocks is made smaller by clusters (`coarsen`), again and again, until about `SMALL` are
 left. Clusters never make a circle: each has a stage, and every tensor between two goes to a higher one.
@@ -89,6 +90,7 @@ def _join_once(problem: Problem, blocks: Sequence[Sequence[int]]) -> list[list[i
     limits = [device.memory for device in problem.devices if device.memory is not None]
     cap = min(limits, default=float("inf"))
     union, touched = Union(len(blocks)), set[int]()
+    may_fuse = sum(device.is_host for device in problem.devices) <= 1  # between hosts a cut costs nothing
 
     def join(b: int, other: int, share: float) -> None:
         fits = rows[b].size + (rows[other].size if share == SHARE else 0.0) <= share * cap
@@ -100,12 +102,11 @@ def _join_once(problem: Problem, blocks: Sequence[Sequence[int]]) -> list[list[i
         around = row.into.keys() | row.out.keys()
         if len(around) == 1 and row.slowest == 0.0:
             join(b, next(iter(around)), TINY)
-        if len(row.out) == 1:
-            (other, price), total = next(iter(row.out.items())), sum(row.into.values())
-            if len(rows[other].into) == 1:
-                after = sum(rows[other].out.values())
-                if price >= total + row.slowest or price >= after + rows[other].slowest:
-                    join(b, other, SHARE)
+        if len(row.out) == 1 and may_fuse:
+            (other, price), before = next(iter(row.out.items())), sum(row.into.values())
+            after = sum(rows[other].out.values())
+            if len(rows[other].into) == 1 and price >= max(before + row.slowest, after + rows[other].slowest):
+                join(b, other, SHARE)
     return [sorted(x for b in chosen for x in blocks[b]) for chosen in union.sets()]
 
 

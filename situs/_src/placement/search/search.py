@@ -62,7 +62,7 @@ def search(
         previous: A placement to start from, among others: devices by names of nodes. What does not fit is moved.
         progress: Called with the best value so far and what found it.
         seeds: More placements to start from, by the names that the plan will give them.
-        moves: How many moves to try, in place of what the budget allows; no clock ends it then.
+        moves: How many moves to try, in place of what the budget allows; no clock ends it then, and nothing is proven.
 
     Raises:
         InfeasibleError: no placement keeps to the wishes; it names the smallest set that conflicts.
@@ -186,7 +186,8 @@ class _Search:
     def _finish(self, level: _Level, best: Candidate) -> Candidate:
         """What OR-Tools makes of it, where it is there and the problem is small enough."""
         left = self.clock.left
-        if self.clock.was_cut or self.clock.was_interrupted or not exact.applies(level.flat, self.objective):
+        is_over = left is None or self.clock.was_cut or self.clock.was_interrupted
+        if is_over or not exact.applies(level.flat, self.objective):
             return best
         found = exact.finish(level.flat, best.place, best.found, left)
         self.bound = max(self.bound, found.bound)

@@ -1,0 +1,96 @@
+"""The rules that a search starts from."""
+
+from __future__ import annotations
+
+import itertools
+
+import pytest
+
+from situs._src.placement.search.flat import flatten
+from situs._src.placement.search.problem import Device, Link, Node, Problem, Tensor
+from situs._src.placement.search.seeds import Rules
+from situs._src.placement.search.simulate import simulate
+from tests.placement_graphs import chain, layered, random_problem
+
+EFFORT = 1e7
+
+
+def rules_of(problem):
+    blocks = [[v] for v in range(len(problem.nodes))]
+    order = list(range(len(blocks)))
+    return Rules(problem, blocks, flatten(problem, blocks, [order]), {"first": order})
+
+
+def names(problem, place):
+    return {node.name: problem.devices[d].name for node, d in zip(problem.nodes, place, strict=True)}
+
+
+def test_one_device_takes_all_that_may_be_there():
+    problem = chain("1 2 3")
+    assert rules_of(problem).single(1) == [1, 1, 1]
+
+
+def test_fill_goes_on_when_a_device_is_full():
+    problem = chain("1 1 1 1 1", memory=2.0)
+    assert rules_of(problem).fill(range(5)) == [0, 0, 1, 1, 2]
+
+
+def test_balanced_gives_each_device_its_share():
+    place = rules_of(chain("1 1 1 1 1 1")).fill(range(6), balanced=True)
+    assert place == [0, 0, 0, 0, 1, 1]  # a share is half, and room for the largest
+
+
+def test_previous_keeps_what_fits_and_asks_neighbours_for_the_rest():
+    problem = chain("1 1 1")
+    assert rules_of(problem).previous({"a": "GPU:1", "b": "TPU:7"}) == [1, 1, 1]
+
+
+def test_every_rule_places_every_block_where_it_may_be():
+    for seed in range(30):
+        problem = random_problem(seed)
+        if any(node.group for node in problem.nodes):
+            continue
+        for name, place in rules_of(problem).all("step", EFFORT):
+            assert all(d in problem.candidates(v) for v, d in enumerate(place)), name
+
+
+def test_list_schedules_use_both_devices_for_work_side_by_side():
+    devices = (Device("A", "CPU"), Device("B", "CPU"))
+    nodes = tuple(Node(str(i), (1.0, 1.0)) for i in range(4))
+    problem = Problem(nodes, (), devices, (Link(0, 1), Link(1, 0)))
+    for name, place in rules_of(problem).all("step", EFFORT):
+        if name in ("heft", "etf"):
+            assert simulate(problem, names(problem, place)).value == 2.0
+
+
+def best_slices(problem, objective):
+    """All ways to cut the order into stretches, tried one by one."""
+    count, width = len(problem.nodes), len(problem.devices)
+    best = float("inf")
+    for parts in range(1, width + 1):
+        for cuts in itertools.combinations(range(1, count), parts - 1):
+            edges = [0, *cuts, count]
+            for devices in itertools.permutations(range(width), parts):
+                place = [d for d, (a, b) in zip(devices, itertools.pairwise(edges), strict=True) for _ in range(a, b)]
+                found = simulate(problem, names(problem, place), objective)
+                if not found.violations:
+                    best = min(best, found.value)
+    return best
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_slices_are_the_best_of_all(seed):
+    base = layered(7, gpus=2, seed=seed)
+    tensors = tuple(Tensor(t.producer, t.bytes, t.consumers, 1e-5 * (seed % 3)) for t in base.tensors)
+    problem = Problem(base.nodes, tensors, base.devices, base.links)
+    rules = rules_of(problem)
+    place = rules.slices(range(7), "max_load", rules.devices, EFFORT)
+    assert simulate(problem, names(problem, place), "max_load").value == pytest.approx(best_slices(problem, "max_load"))
+
+
+def test_slices_keep_to_memory():
+    problem = chain("1 1 1 1", memory=2.0)
+    rules = rules_of(problem)
+    place = rules.slices(range(4), "max_load", [0, 1], EFFORT)
+    assert sorted(place.count(d) for d in (0, 1)) == [2, 2]
+    assert rules_of(chain("1 1 1 1 1", memory=2.0)).slices(range(5), "max_load", [0, 1], EFFORT) is None
