@@ -32,6 +32,7 @@ from situs._src.placement.costs.work import shape_bytes, tensor_bytes
 from situs._src.placement.placer import Wish
 from situs._src.placement.search.problem import Device, Link, Node, Problem, Tensor
 
+BEFORE = frozenset({STATE, FED})
 VIEW_SECONDS = 2e-5  # what a view takes at most
 Ends = Sequence[tuple[SymbolicTensor, Logical]]
 
@@ -128,7 +129,8 @@ class _Assembler:
         for tensor, device in self.feeds.items():
             self._add_end(f"(fed) {tensor.name}", device)
             self.rows[tensor] = _Row(f"(fed) {tensor.name}", self._bytes(tensor))
-        ordered = sorted(self.by_node, key=lambda node: STATE not in node.op_def.traits)  # variables come first
+        # What is there before the step comes first: variables, and what would be fed. It waits for nothing.
+        ordered = sorted(self.by_node, key=lambda node: bool(node.inputs) or BEFORE.isdisjoint(node.op_def.traits))
         for node in ordered:
             self._add(node)
         for tensor, device in self.fetches:
