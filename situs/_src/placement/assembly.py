@@ -130,7 +130,7 @@ class _Assembler:
             self._add_end(f"(fed) {tensor.name}", device)
             self.rows[tensor] = _Row(f"(fed) {tensor.name}", self._bytes(tensor))
         # What is there before the step comes first: variables, and what would be fed. It waits for nothing.
-        ordered = sorted(self.by_node, key=lambda node: bool(node.inputs) or BEFORE.isdisjoint(node.op_def.traits))
+        ordered = sorted(self.by_node, key=lambda node: not _is_there(node))
         for node in ordered:
             self._add(node)
         for tensor, device in self.fetches:
@@ -287,6 +287,10 @@ class _Assembler:
     def _basis(self) -> list[str]:
         """What the costs rest on, in words."""
         return basis_of(self.costs.values())
+
+
+def _is_there(node: Operation) -> bool:
+    return not node.inputs and not node.control_inputs and not BEFORE.isdisjoint(node.op_def.traits)
 
 
 def basis_of(costs: Iterable[Cost]) -> list[str]:
