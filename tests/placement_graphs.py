@@ -15,9 +15,7 @@ def two_gpus(memory: float | None = None, lanes: int = 1) -> tuple[tuple[Device,
     """Two GPUs without a way between them but the host: 1 s for a hop, and 1 s for each byte."""
     devices = (Device("GPU:0", "GPU", memory), Device("GPU:1", "GPU", memory), Device("CPU:0", "CPU", None, lanes))
     links = tuple(
-        link
-        for i in range(2)
-        for link in (Link(i, 2, 1.0, 1.0, (f"{i} out",)), Link(2, i, 1.0, 1.0, (f"{i} in",)))
+        link for i in range(2) for link in (Link(i, 2, 1.0, 1.0, (f"{i} out",)), Link(2, i, 1.0, 1.0, (f"{i} in",)))
     )
     return devices, links
 
@@ -25,9 +23,7 @@ def two_gpus(memory: float | None = None, lanes: int = 1) -> tuple[tuple[Device,
 def chain(times: str, memory: float | None = None, size: float = 1.0) -> Problem:
     """A chain of nodes named a, b, c...; ``2 3`` takes 2 s and 3 s on a GPU, and ten times that on the CPU."""
     devices, links = two_gpus(memory)
-    nodes = [
-        Node(chr(97 + i), (float(t), float(t), 10 * float(t)), weights=size) for i, t in enumerate(times.split())
-    ]
+    nodes = [Node(chr(97 + i), (float(t), float(t), 10 * float(t)), weights=size) for i, t in enumerate(times.split())]
     tensors = tuple(Tensor(i, 0.0, (i + 1,)) for i in range(len(nodes) - 1))
     return Problem(tuple(nodes), tensors, devices, links)
 

@@ -30,16 +30,24 @@ if TYPE_CHECKING:
 MOST = 3000  # blocks times devices
 GRAIN = 1e-6  # of the value
 WORKERS = 2
-WORK = 0.35  # of the solver's own seconds for each second that is left
+WORK = 0.15  # of the solver's own seconds for each second of the budget
 
 
 @dataclass(frozen=True)
 class Proof:
-    """What the solver says: the best placement of blocks that it knows, and what no placement is below."""
+    """What the solver says.
+
+    Attributes:
+        place: The best placement of blocks that it knows.
+        bound: What no placement is below.
+        note: The same in words.
+        was_cut: Whether the clock ended it.
+    """
 
     place: tuple[int, ...]
     bound: float
     note: str
+    was_cut: bool = False
 
 
 def is_there() -> bool:
@@ -52,14 +60,15 @@ def applies(flat: Flat, objective: Objective) -> bool:
     return objective == "max_load" and 0 < flat.blocks * flat.devices <= MOST and is_there()
 
 
-def finish(flat: Flat, place: Sequence[int], found: Found, seconds: float) -> Proof:
+def finish(flat: Flat, place: Sequence[int], found: Found, budget: float, seconds: float) -> Proof:
     """Improves a placement that fits, or proves how good it is.
 
     Args:
         flat: The problem.
         place: A placement of blocks.
         found: What it is worth.
-        seconds: How long it may take.
+        budget: The budget of the whole search, by which the solver's own count of work is bounded.
+        seconds: When the clock ends it.
     """
     from ortools.sat.python import cp_model  # here, because it takes a while to load
 
@@ -73,7 +82,8 @@ def finish(flat: Flat, place: Sequence[int], found: Found, seconds: float) -> Pr
     solver.parameters.num_workers = WORKERS
     solver.parameters.interleave_search = True
     solver.parameters.random_seed = 1
-    solver.parameters.max_deterministic_time = WORK * seconds
+    solver.parameters.catch_sigint_signal = False  # it would leave the process without Python's handler
+    solver.parameters.max_deterministic_time = WORK * budget
     solver.parameters.max_time_in_seconds = seconds
     status = solver.solve(model)
     bound = solver.best_objective_bound * found.value * GRAIN * (1 - 1e-12)
@@ -81,7 +91,8 @@ def finish(flat: Flat, place: Sequence[int], found: Found, seconds: float) -> Pr
     if status in (cp_model.OPTIMAL, cp_model.FEASIBLE):
         answer = tuple(next(d for d, x in row.items() if solver.boolean_value(x)) for row in program.on)
     proven = "proven best" if status == cp_model.OPTIMAL else "not proven"
-    return Proof(answer, max(0.0, bound), f"exact: bound {bound:.6g}, {proven}, by OR-Tools")
+    was_cut = status != cp_model.OPTIMAL and solver.wall_time >= seconds
+    return Proof(answer, max(0.0, bound), f"exact: bound {bound:.6g}, {proven}, by OR-Tools", was_cut)
 
 
 class _Program:

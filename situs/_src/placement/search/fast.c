@@ -135,7 +135,7 @@ static void release(const Flat *p, StepRoom *w, int32_t t, int32_t home) {
     int32_t k = p->devices;
     for (int32_t d = 0; d < k; d++) {
         size_t here = (size_t)t * k + d;
-        int32_t sends = w->pending[t] && (d == home || p->is_relay[d]);
+        int32_t sends = w->pending[t] > 0 && (d == home || p->is_relay[d]);
         if (w->holds[here] && !w->left[here] && !sends) {
             w->holds[here] = 0;
             w->held[d] -= p->bytes[t];
@@ -167,7 +167,10 @@ static void account(const Flat *p, const int32_t *dev, StepRoom *w, int32_t v) {
     if (w->held[d] + p->workspace[v] > w->peak[d]) w->peak[d] = w->held[d] + p->workspace[v];
     for (int32_t i = p->in_start[v]; i < p->in_start[v + 1]; i++) {
         int32_t t = p->in_tensor[i];
-        if (!--w->left[(size_t)t * k + d]) release(p, w, t, dev[p->producer[t]]);
+        if (!--w->left[(size_t)t * k + d] || !w->pending[t]) {
+            if (!w->pending[t]) w->pending[t] = -1; /* once after the last transfer */
+            release(p, w, t, dev[p->producer[t]]);
+        }
     }
 }
 

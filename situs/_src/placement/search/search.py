@@ -119,7 +119,7 @@ class _Search:
             budget *= 1 - COARSE_SHARE
         count = level.improver.moves_in(budget) if moves is None else moves
         best = level.improver.improve(starts[:KEPT], count, self.seed, self.clock, self._report, self.bound)
-        best = self._finish(level, best)
+        best = self._finish(level, best, budget)
         if best.found.excess > 0:
             raise InfeasibleError(self._closest(level, best))
         return self._plan(level.by_node(best.place), level.flat)
@@ -183,13 +183,20 @@ class _Search:
             place = [of_node[c] for c in smaller[i].cluster_of]
         return seen
 
-    def _finish(self, level: _Level, best: Candidate) -> Candidate:
+    def _finish(self, level: _Level, best: Candidate, budget: float) -> Candidate:
         """What OR-Tools makes of it, where it is there and the problem is small enough."""
         left = self.clock.left
-        is_over = left is None or self.clock.was_cut or self.clock.was_interrupted
+        if left is None:
+            return best
+        is_over = self.clock.was_cut or self.clock.was_interrupted
         if is_over or not exact.applies(level.flat, self.objective):
             return best
-        found = exact.finish(level.flat, best.place, best.found, left)
+        try:
+            found = exact.finish(level.flat, best.place, best.found, budget, left)
+        except KeyboardInterrupt:
+            self.clock.was_interrupted = True
+            return best
+        self.clock.was_cut = found.was_cut
         self.bound = max(self.bound, found.bound)
         self.notes.append(found.note)
         candidate = level.improver.value(found.place, "exact")

@@ -97,7 +97,7 @@ def simulate(
     if flat is None or objective == "max_load":  # whose blocks are what is placed
         flat = flatten(problem, [[v] for v in range(len(problem.nodes))])
     trace = Trace()
-    value, peak = _by_model(flat, devices, objective, trace)
+    value, peak = _by_model(replace(flat, check_memory=1), devices, objective, trace)
     names = [device.name for device in problem.devices]
     busy = dict.fromkeys(names, 0.0)
     for v, d in enumerate(devices):
@@ -267,7 +267,9 @@ class Step:
         self.peak[d] = max(self.peak[d], self.held[d] + self.workspace[v])
         for t in self.takes[v]:
             self.left[t * k + d] -= 1
-            if not self.left[t * k + d]:
+            if not self.left[t * k + d] or not self.pending[t]:
+                if not self.pending[t]:
+                    self.pending[t] = -1  # once after the last transfer
                 self._release(t)
 
     def _release(self, t: int) -> None:
@@ -275,7 +277,7 @@ class Step:
         k, home = self.flat.devices, self.dev[self.producer[t]]
         for d in range(k):
             here = t * k + d
-            sends = self.pending[t] and (d == home or self.is_relay[d])
+            sends = self.pending[t] > 0 and (d == home or self.is_relay[d])
             if self.holds[here] and not self.left[here] and not sends:
                 self.holds[here] = False
                 self.held[d] -= self.bytes[t]

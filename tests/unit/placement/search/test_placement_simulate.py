@@ -90,7 +90,9 @@ def test_results_live_until_their_last_use():
     """a (10) is there while b (20) is made, and is gone when c (5) is made; b is there then, and workspace of 7."""
     nodes = [node("a", 1.0, weights=3.0), node("b", 1.0), node("c", 1.0, workspace=7.0)]
     problem = problem_of(nodes, [Tensor(0, 10.0, (1,)), Tensor(1, 20.0, (2,)), Tensor(2, 5.0, ())], memory=1000.0)
-    problem = Problem(problem.nodes, problem.tensors, (Device("GPU:0", "GPU", 36.0), *problem.devices[1:]), problem.links)
+    problem = Problem(
+        problem.nodes, problem.tensors, (Device("GPU:0", "GPU", 36.0), *problem.devices[1:]), problem.links
+    )
     found = simulate(problem, on(problem, *["GPU:0"] * 3))
     assert found.peak["GPU:0"] == 3 + 20 + 5 + 7
     assert not found.violations
