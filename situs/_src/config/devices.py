@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from situs._src.base.devices.inventory import check_type, process
 from situs._src.base.devices.logical import LogicalDevice, LogicalDeviceConfiguration, in_listing_order
@@ -12,7 +12,10 @@ from situs._src.base.errors import ArgumentError
 from situs._src.base.export import export
 from situs._src.base.settings import DEFAULT_VIRTUAL_GPU_BYTES, check_virtual_gpus, parse_bytes
 from situs._src.placement import options
-from situs._src.placement.placer_setting import AnyPlacer, as_placer
+from situs._src.placement.placer_setting import as_placer
+
+if TYPE_CHECKING:
+    from situs._src.placement.placer_setting import AnyPlacer
 
 
 @export("config.list_physical_devices", "config.experimental.list_physical_devices", as_is=True)

@@ -14,11 +14,12 @@ import io
 from collections import deque
 from collections.abc import Iterator, Sequence
 from itertools import groupby
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from situs._src.placement.candidates import Assignment
-from situs._src.placement.search.plan import Plan
-from situs._src.placement.summary import summary
+
+if TYPE_CHECKING:
+    from situs._src.placement.search.plan import Plan
 
 REMEMBERED = 1024
 recent: deque[Assignment] = deque(maxlen=REMEMBERED)
@@ -48,6 +49,8 @@ class Explanation(Sequence[Assignment]):
         console = Console(file=io.StringIO(), width=120, color_system=None)
         console.print(self._table())
         lines = console.file.getvalue().splitlines()  # type: ignore[attr-defined]
+        from situs._src.placement.summary import summary  # here, because it loads NumPy
+
         whole = [] if self.plan is None else ["", *summary(self.plan).splitlines()]
         return "\n".join([*(line.rstrip() for line in lines if line.strip()), *whole])
 

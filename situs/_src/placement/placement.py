@@ -9,6 +9,7 @@ print(placement)                        MatMul -> GPU:0 (default: first GPU with
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING
 
 from situs._src.base.devices.logical import Device
 from situs._src.ir.graph.graph import NameNotFoundError
@@ -16,7 +17,9 @@ from situs._src.ir.graph.node import Operation
 from situs._src.placement.candidates import Assignment
 from situs._src.placement.explain import Explanation
 from situs._src.placement.profile import Profile
-from situs._src.placement.search.plan import Plan
+
+if TYPE_CHECKING:
+    from situs._src.placement.search.plan import Plan
 
 Reason = tuple[str, str]  # the kind and the detail of an `Assignment`
 

@@ -11,11 +11,13 @@ import math
 import os
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from situs._src.base.errors import ArgumentError, NotFoundError, shown
 from situs._src.base.settings import number
-from situs._src.placement.search.plan import Plan, from_json
-from situs._src.placement.search.problem import parse
+
+if TYPE_CHECKING:
+    from situs._src.placement.search.plan import Plan
 
 LARGEST_PLAN = 2**28  # bytes of a file
 
@@ -49,7 +51,8 @@ class Placer:
 
 SIMPLE = Placer("simple")
 KINDS = ("simple", "dynamic")
-AnyPlacer = str | os.PathLike[str] | Plan | Placer
+if TYPE_CHECKING:
+    AnyPlacer = str | os.PathLike[str] | Plan | Placer
 
 
 def as_placer(given: object, budget: float | None = None, seed: int = 0) -> Placer:
@@ -64,6 +67,8 @@ def as_placer(given: object, budget: float | None = None, seed: int = 0) -> Plac
         InvalidArgumentError: it is none of these.
         NotFoundError: there is no such file.
     """
+    from situs._src.placement.search.plan import Plan  # here, because it loads NumPy
+
     if isinstance(given, Placer):
         return given
     if isinstance(given, Plan):
@@ -88,6 +93,9 @@ def read_plan(path: str | os.PathLike[str]) -> Plan:
         NotFoundError: there is no such file.
         InvalidArgumentError: it holds something else.
     """
+    from situs._src.placement.search.plan import from_json  # here, because it loads NumPy
+    from situs._src.placement.search.problem import parse
+
     file = Path(path)
     if not file.is_file():
         raise NotFoundError(f"There is no plan {shown(str(file))}.")

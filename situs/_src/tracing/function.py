@@ -16,7 +16,7 @@ import functools
 import itertools
 import re
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from weakref import ref
 
 from situs._src.base.devices import scope
@@ -27,7 +27,7 @@ from situs._src.ir.graph.function import outermost
 from situs._src.ir.graph.graph import Graph
 from situs._src.ops.inner import building, graph_for
 from situs._src.placement.candidates import Assignment
-from situs._src.placement.placer_setting import AnyPlacer, Placer, as_placer
+from situs._src.placement.placer_setting import Placer, as_placer
 from situs._src.placement.search.plan import Plan
 from situs._src.tracing import hooks
 from situs._src.tracing.autograph.calls import requested
@@ -39,6 +39,9 @@ from situs._src.tracing.parameters import Parameters
 from situs._src.tracing.retracing import Watch, watch_of
 from situs._src.tracing.trace import trace
 from situs._src.tracing.traces import Traces
+
+if TYPE_CHECKING:
+    from situs._src.placement.placer_setting import AnyPlacer
 
 _CALLED = "__called_functions"  # a collection: what is kept there lives as long as the graph
 _numbers = itertools.count()
