@@ -30,6 +30,7 @@ BENCHMARKS = {
     "busy_cores": ("tensorflow",),
     "graphs": ("tensorflow",),
     "memory": (),
+    "placement": (),
     "training": ("tensorflow", "jax"),
     "keras": ("tensorflow",),
 }

@@ -31,12 +31,12 @@ def add_command(commands: Any) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Runs the program, says what was measured, and returns the program's exit status."""
-    from situs._src.runtime.dynamic.profile import profile  # here, because it loads PyTorch
+    from situs._src.runtime.dynamic.profile import profiled  # here, because it loads PyTorch
 
     path = program.find(arguments.program)
     if arguments.output is not None:
         os.environ["SITUS_COSTS"] = arguments.output
-    with profile() as found:
+    with profiled(save=True, links=True) as found:
         status = program.run(path, arguments.arguments)
     sys.stderr.flush()
     print(f"\n{found.report(SHOWN)}", flush=True)

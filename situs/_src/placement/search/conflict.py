@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from situs._src.base.errors import InvalidArgumentError, shown
+from situs._src.base.export import export
 from situs._src.placement.search.flat import block_candidates
 from situs._src.placement.search.problem import Objective, Problem
 from situs._src.placement.search.reduce import groups_of
@@ -36,6 +37,7 @@ class Wish:
     text: str
 
 
+@export("placement.InfeasibleError")
 class InfeasibleError(InvalidArgumentError):
     """No placement keeps to the wishes.
 

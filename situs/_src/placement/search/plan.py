@@ -16,6 +16,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from situs._src.base.errors import ArgumentError, NotFoundError, shown
+from situs._src.base.export import export
 from situs._src.placement.search.problem import (
     OBJECTIVES,
     Json,
@@ -52,6 +53,7 @@ class Forecast:
     peak: Mapping[str, float]
 
 
+@export("placement.Plan")
 @dataclass(frozen=True)
 class Plan:
     """Where each node goes, and why that is believed to be good.
@@ -107,6 +109,7 @@ class Plan:
         Path(path).write_text(json.dumps(self.to_json(), indent=1) + "\n")
 
 
+@export("placement.load_plan", as_is=True)
 def load(path: str | Path) -> Plan:
     """Reads a plan that `Plan.save` wrote.
 
@@ -149,6 +152,7 @@ def from_json(data: object) -> Plan:
     return Plan(placement, objective, forecast, _single(table), tried, number(table, "bound", "the file", 0.0), *notes)
 
 
+@export("placement.plan_of", as_is=True)
 def plan_of(problem: Problem, placement: Mapping[str, str], objective: Objective = "step") -> Plan:
     """The plan of a placement as it is, simulated anew; its notes say what is wrong with it.
 
@@ -214,6 +218,7 @@ class Comparison:
         return "\n".join(lines)
 
 
+@export("placement.compare", as_is=True)
 def compare(before: Plan, after: Plan) -> Comparison:
     """What is different between two plans.
 

@@ -32,6 +32,7 @@ from functools import cached_property
 from typing import Literal
 
 from situs._src.base.errors import ArgumentError, shown
+from situs._src.base.export import export
 
 FORMAT = "situs.placement.problem"
 VERSION = 1
@@ -43,6 +44,7 @@ OBJECTIVES: tuple[Objective, ...] = ("step", "latency", "max_load")
 Json = None | bool | int | float | str | list["Json"] | dict[str, "Json"]
 
 
+@export("placement.Device")
 @dataclass(frozen=True)
 class Device:
     """Where nodes can be.
@@ -68,6 +70,7 @@ class Device:
         return self.kind == HOST
 
 
+@export("placement.Node")
 @dataclass(frozen=True)
 class Node:
     """What is placed.
@@ -89,6 +92,7 @@ class Node:
     allowed: tuple[int, ...] | None = None
 
 
+@export("placement.Tensor")
 @dataclass(frozen=True)
 class Tensor:
     """What a node makes and others take.
@@ -109,6 +113,7 @@ class Tensor:
     hop_seconds: float | None = None
 
 
+@export("placement.Link")
 @dataclass(frozen=True)
 class Link:
     """How tensors get from one device to another.
@@ -135,6 +140,7 @@ class Link:
         return self.latency + tensor.bytes * self.seconds_per_byte
 
 
+@export("placement.Problem")
 @dataclass(frozen=True)
 class Problem:
     """A graph with costs, and devices for it.

@@ -21,6 +21,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 
 from situs._src.base.errors import ArgumentError, shown
+from situs._src.base.export import export
 from situs._src.placement.search import conflict, exact
 from situs._src.placement.search.conflict import InfeasibleError
 from situs._src.placement.search.flat import Blocks, Flat, flatten
@@ -41,6 +42,7 @@ QUICK = 0.04  # of the budget, after which a large graph has its first answer
 COARSE_SHARE = 0.6  # of the budget of a large graph that its smallest stand-in gets
 
 
+@export("placement.search", as_is=True)
 def search(
     problem: Problem,
     objective: Objective = "step",

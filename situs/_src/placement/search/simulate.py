@@ -28,6 +28,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from situs._src.base.errors import ArgumentError, shown
+from situs._src.base.export import export
 from situs._src.placement.search.flat import Flat, flatten, floats, ints, rows_of
 from situs._src.placement.search.problem import Objective, Problem
 
@@ -55,6 +56,7 @@ class Span:
     lane: int = 0
 
 
+@export("placement.Simulation")
 @dataclass(frozen=True)
 class Simulation:
     """What a placement takes.
@@ -78,6 +80,7 @@ class Simulation:
     timeline: tuple[Span, ...]
 
 
+@export("placement.simulate", as_is=True)
 def simulate(
     problem: Problem, placement: Mapping[str, str], objective: Objective = "step", flat: Flat | None = None
 ) -> Simulation:

@@ -17,7 +17,6 @@ from math import inf
 
 from situs._src.base import locks
 from situs._src.base.devices.inventory import process
-from situs._src.base.export import export
 from situs._src.placement.costs.store import CostStore, shared_store
 from situs._src.placement.summary import seconds_text
 from situs._src.runtime.dynamic.learn import learn
@@ -68,15 +67,9 @@ class Profile:
         self.runs += 1
 
 
-@export("placement.profile", as_is=True)
 @contextmanager
-def profile(save: bool = True, links: bool = True) -> Iterator[Profile]:
-    """Measures what the operations of graphs cost that run meanwhile, and copies between devices.
-
-    Args:
-        save: Whether to write it to the user's file of costs at the end, for later programs.
-        links: Whether to measure copies between all devices of this process, which takes milliseconds.
-    """
+def profiled(save: bool, links: bool) -> Iterator[Profile]:
+    """What ``tf.placement.profile`` does."""
     made = Profile(shared_store())
     with _lock:
         before, program.listener = program.listener, made._over
