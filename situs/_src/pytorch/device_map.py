@@ -49,7 +49,6 @@ class DeviceMap(dict[str, Where]):
     Attributes:
         report: What is expected of it, in words.
         plan: What the search found, with all it tried.
-        fits: Whether everything fits; always so, or an error would have said why not.
     """
 
     def __init__(self, devices: Mapping[str, Where], plan: Plan, report: str) -> None:

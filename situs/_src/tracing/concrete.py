@@ -315,13 +315,15 @@ class ConcreteFunction:
             raise DTypeError(f"{self._title} is called with tensors; a TensorSpec is for get_concrete_function(...).")
         self._tell()
         where = tuple([tensor._place.device for tensor in tensors])
-        default = None if here.scope.stops else decide(partitioned_call, {}, self.name).device
+        wanted = None if here.scope.stops else decide(partitioned_call, {}, self.name)
+        default = None if wanted is None else wanted.device
+        asked = wanted is not None and wanted.kind == "requested"
         soft, log = options.current.soft, options.current.log
-        key = (where, default, soft, log, self._placer or options.current.placer)
+        key = (where, default, asked, soft, log, self._placer or options.current.placer)
         found = self._programs.get(key)
         if found is None:
             with self._lock:  # where another thread may have made it meanwhile
-                found = self._programs.get(key) or self._make(where, default, soft, log)
+                found = self._programs.get(key) or self._make(where, default, soft, log, asked)
                 self._programs[key] = found
         if log:
             print(f"Executing op {self.name} in device {(default or process.devices()[0]).name}", flush=True)
@@ -331,7 +333,9 @@ class ConcreteFunction:
         for listener in on_call:
             listener(self)
 
-    def _make(self, where: tuple[Device, ...], default: Device | None, soft: bool, log: bool) -> Ready:
+    def _make(
+        self, where: tuple[Device, ...], default: Device | None, soft: bool, log: bool, asked: bool = False
+    ) -> Ready:
         graph = self.graph
         feeds = list(zip(graph.arguments, where, strict=True))
         fixed = {tensor.op: device for tensor, device in feeds}
@@ -340,7 +344,17 @@ class ConcreteFunction:
         devices = process.devices()
         engine: Engine
         if placer.is_dynamic:
-            engine = DynamicEngine(graph, devices, placer, soft=soft, log=log, pool=pool, default=default, fixed=fixed)
+            engine = DynamicEngine(
+                graph,
+                devices,
+                placer,
+                soft=soft,
+                log=log,
+                pool=pool,
+                default=default,
+                fixed=fixed,
+                caller=default if asked else None,
+            )
             engine.prepare(feeds, graph.results, self._traced.effects)
         else:
             engine = Engine(graph, devices, soft=soft, log=log, pool=pool, default=default, fixed=fixed)

@@ -34,6 +34,7 @@ from situs._src.placement.assembly import Assembly, assemble
 from situs._src.placement.costs.model import Cost, CostModel
 from situs._src.placement.costs.store import CostStore, shared_store
 from situs._src.placement.dynamic import Choice, Decisions
+from situs._src.placement.log import print_assignment
 from situs._src.placement.placer import Placement, Preferences, Wish, place
 from situs._src.placement.placer_setting import Placer
 from situs._src.placement.search.conflict import InfeasibleError
@@ -70,8 +71,10 @@ class DynamicEngine(Engine):
         log: Whether to print where each operation goes.
         pool: The threads for work that can overlap; None to run everything in the caller's thread.
         default: The device that comes first among equals.
+        pruned: Whether operations that no run needs may be impossible to place.
         swaps: Whether runs may move values to the host that do not fit on a GPU.
         fixed: Operations whose devices are given, such as the arguments of a function.
+        caller: The device that the scope around a call asks for: what asks for none of its own goes there if it can.
         state: Gives the state whose variables move with their operations; None where these have homes of their own.
         store: The measured costs; by default those of the user.
     """
@@ -86,18 +89,21 @@ class DynamicEngine(Engine):
         log: bool = False,
         pool: Pool | None = None,
         default: Device | None = None,
+        pruned: bool = False,
         swaps: bool = False,
         fixed: Mapping[Operation, Device] | None = None,
+        caller: Device | None = None,
         state: Callable[[], State] | None = None,
         store: CostStore | None = None,
     ) -> None:
         super().__init__(
-            graph, devices, soft=soft, log=log, pool=pool, default=default, pruned=True, swaps=swaps, fixed=fixed
+            graph, devices, soft=soft, log=log, pool=pool, default=default, pruned=pruned, swaps=swaps, fixed=fixed
         )
         self.placer = placer
         self.plan: Plan | None = None  # of the run that leads
         self.generation = 0
         self.store = shared_store() if store is None else store
+        self._caller = caller
         self._state = state
         self._decisions: Decisions = {}
         self._seen: dict[Operation, None] = {}
@@ -107,6 +113,7 @@ class DynamicEngine(Engine):
         self._assembly: Assembly | None = None  # what the leader was placed by
         self._weight = 0.0
         self._running = 0
+        self._logged: dict[Operation, Device] = {}
 
     # Who is inside.
 
@@ -119,6 +126,12 @@ class DynamicEngine(Engine):
         """Ends a run."""
         with self._lock:
             self._running -= 1
+
+    def bring_up_to_date(self, program: AdaptiveProgram) -> None:
+        """Lets a program plan again if the placement has changed since it did; one thread at a time."""
+        with self._lock:
+            if program.generation != self.generation:
+                program.become(self.planned(program.request), self.generation)
 
     # What is known.
 
@@ -168,6 +181,8 @@ class DynamicEngine(Engine):
         request = Request(tuple(feeds), tuple(fetches), tuple(targets), roots)
         with self._lock:
             self._place_run(request)
+            if self.version != self.graph.version:
+                self.follow()  # what cannot be placed is said now, as the simple placer says it
             return AdaptiveProgram(self, request)
 
     def placement_for(
@@ -331,6 +346,7 @@ class DynamicEngine(Engine):
         known = with_shapes(nodes, self._shapes)
 
         def choose(wishes: Sequence[Wish]) -> Preferences:
+            wishes = [self._called(wish) for wish in wishes]
             if self.placer.plan is not None:
                 names = (node.name for node in self.graph.operations)
                 given = dynamic.follow(self.placer.plan, wishes, self.devices, names)
@@ -405,9 +421,13 @@ class DynamicEngine(Engine):
     # Placing by what was decided.
 
     def _place(self, operations: Sequence[Operation]) -> Placement:
-        placement = self._placed_by(operations, self._bound(), self._decided, self.log)
+        placement = self._placed_by(operations, self._bound(), self._decided)
         for node in operations:
-            self._placed[node] = placement.device_of(node)
+            device = self._placed[node] = placement.device_of(node)
+            self._requested.setdefault(node, node.device)
+            if self.log and self._logged.get(node) is not device:
+                self._logged[node] = device
+                print_assignment(node, device)
         return placement
 
     def _place_inner(self, graph: FunctionGraph, fixed: dict[Operation, Device], holder: Device) -> Placement:
@@ -419,18 +439,26 @@ class DynamicEngine(Engine):
         operations: Sequence[Operation],
         fixed: Mapping[Operation, Device],
         choose: Callable[[Sequence[Wish]], Preferences],
-        log: bool = False,
     ) -> Placement:
-        return place(
-            operations, self.devices, soft=self.soft, log=log, default=self.default, fixed=fixed, choose=choose
-        )
+        return place(operations, self.devices, soft=self.soft, default=self.default, fixed=fixed, choose=choose)
 
     def _decided(self, wishes: Sequence[Wish]) -> Preferences:
         return {wish.node: self._decisions[wish.node] for wish in wishes if wish.node in self._decisions}
 
     def _bound(self) -> dict[Operation, Device]:
-        """Operations that stay where they are: arguments, and queues and tables, which cannot move."""
-        return {node: device for node, device in self._placed.items() if _is_bound(node)} | self._fixed
+        """Operations that stay where they are: arguments; queues and tables, which cannot move; what asks too late."""
+        staying = {
+            node: device
+            for node, device in self._placed.items()
+            if _is_bound(node) or self._requested.get(node, node.device) != node.device
+        }
+        return staying | self._fixed
+
+    def _called(self, wish: Wish) -> Wish:
+        """What is left to an operation by the scope around the call."""
+        if wish.rule != "default" or self._caller not in wish.devices:
+            return wish
+        return wish._replace(devices=(self._caller,))
 
     def _homes(self, nodes: Sequence[Operation]) -> dict[Operation, Device]:
         """Where variables are now that a run may be using."""

@@ -24,6 +24,7 @@ from situs._src.placement.summary import seconds_text
 from situs._src.runtime.dynamic.learn import learn
 from situs._src.runtime.dynamic.links import wait_for
 from situs._src.runtime.dynamic.pilot import Pilot, Step, Verdict
+from situs._src.runtime.plan.plan import Plan
 from situs._src.runtime.run.program import Program
 from situs._src.runtime.run.state import Run
 from situs._src.runtime.run.trace import Recorder
@@ -82,7 +83,7 @@ class AdaptiveProgram(Program):
         verdict = Verdict.GO_ON
         try:
             if self.generation != engine.generation:
-                self._become_current()
+                engine.bring_up_to_date(self)
             pilot = self._watching()
             step = Step.PLAIN if pilot is None or recorder is not None else pilot.next()
             if step is Step.PLAIN:
@@ -105,15 +106,12 @@ class AdaptiveProgram(Program):
             self._follow(verdict, self.pilot)
         return made
 
-    def _become_current(self) -> None:
-        """Plans again, for the placement that holds now."""
-        engine = self.engine
-        with engine._lock:
-            if self.generation != engine.generation:
-                for name in ("_can_swap", "_cards"):
-                    self.__dict__.pop(name, None)
-                Program.__init__(self, engine.planned(self.request), engine.pool, engine.swaps)
-                self.generation = engine.generation
+    def become(self, plan: Plan, generation: int) -> None:
+        """Runs another plan from now on, as if it had been made for it; nobody is running it meanwhile."""
+        for name in ("_can_swap", "_cards"):
+            self.__dict__.pop(name, None)
+        Program.__init__(self, plan, self.engine.pool, self.engine.swaps)
+        self.generation = generation
 
     def _watching(self) -> Pilot | None:
         """The pilot, if this is the run that leads and nothing else has decided."""

@@ -93,6 +93,7 @@ class BaseSession:
                 soft=config.soft,
                 log=config.log,
                 pool=config.pool,
+                pruned=config.pruned,
                 swaps=config.swaps,
                 state=lambda: self._state,
             )
