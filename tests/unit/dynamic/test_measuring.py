@@ -60,7 +60,8 @@ def test_what_a_run_took_is_entered_under_the_keys_of_its_operations():
     known = with_shapes([fetch.op], {x: tf.TensorShape([16, 8])})
     found = store.measured(kind_of(process.devices()[0]), key_of(known[fetch.op]))
     event = next(event for event in recorder.events if event.call.node is fetch.op)
-    assert found.median == pytest.approx((event.end - event.start) * 1e-9)
+    seconds = (event.end - event.start) * 1e-9
+    assert seconds * (1 - 1e-9) <= found.median <= 1.25 * seconds + 2.1e-5  # with what it leaves to be cleaned up
     assert found.work.steps == 2 * 16 * 8 * 4
 
 
@@ -78,7 +79,8 @@ def test_updates_that_are_one_call_share_its_time_by_their_bytes():
     assert len(updates) == 2
     event = next(e for e in recorder.events if e.call.node is not None and e.call.node.op_def.updates)
     total = sum(found.median for found in updates.values())
-    assert total == pytest.approx((event.end - event.start) * 1e-9)
+    seconds = (event.end - event.start) * 1e-9
+    assert seconds * (1 - 1e-9) <= total <= 1.25 * seconds + 2.1e-5
     assert max(f.median for f in updates.values()) > 2 * min(f.median for f in updates.values())
 
 

@@ -35,7 +35,7 @@ from situs._src.placement.costs.work import Work
 
 FORMAT = "situs costs"
 VERSION = 1
-SAMPLES = 15  # of one key: the last ones
+SAMPLES = 61  # of one key: the last ones; a step may have a dozen operations of one key
 LARGEST_FILE = 2**26  # bytes
 LONGEST_NAME = 1000  # letters
 MOST = 200_000  # keys in one file

@@ -456,7 +456,7 @@ class DynamicEngine(Engine):
 
     def _called(self, wish: Wish) -> Wish:
         """What is left to an operation by the scope around the call."""
-        if wish.rule != "default" or self._caller not in wish.devices:
+        if self._caller is None or wish.rule != "default" or self._caller not in wish.devices:
             return wish
         return wish._replace(devices=(self._caller,))
 

@@ -5,6 +5,11 @@
 
 Updates of many variables are one call (`runtime.passes.fuse_updates`), which is recorded under the last of them: its
 time is shared out among them by their bytes.
+
+A call lets go of what it was the last to use, which takes time too, after it has returned:
+
+    | MatMul         | free | Relu   | free |        a call takes until the next one of its thread begins
+                                                   but no more than it should: the thread may have waited
 """
 
 from __future__ import annotations
@@ -27,6 +32,7 @@ from situs._src.runtime.run.trace import Event
 from situs._src.runtime.symbolic.reinfer import with_shapes
 
 NANO = 1e-9
+CLEANUP, CLEANUP_SHARE = 2e-5, 0.25  # seconds, and the share of a call, that may be counted to it after its end
 Shapes = Mapping[SymbolicTensor, TensorShape]
 
 
@@ -53,9 +59,10 @@ def learn(events: Sequence[Event], plan: Plan, store: CostStore, fed: Shapes | N
             if dtype:  # a value, not a cell or a queue
                 found.shapes[tensor] = TensorShape(shape)
     ran = {event.call.node: event for event in events if event.call.node is not None}
+    taken = _seconds(events)
     known = with_shapes(list(plan.placed), found.shapes)
     for node, event in ran.items():
-        seconds, kind = (event.end - event.start) * NANO, kind_of(event.call.device)
+        seconds, kind = taken[id(event)], kind_of(event.call.device)
         if graphs_of(node):
             found.held[node.name, kind] = Cost(seconds, MEASURED, time.time())
             continue
@@ -67,6 +74,20 @@ def learn(events: Sequence[Event], plan: Plan, store: CostStore, fed: Shapes | N
             work = work_of(seen)
             if key is not None and work.calls:
                 store.note(kind, key, work, seconds * size / sum(sizes))
+    return found
+
+
+def _seconds(events: Sequence[Event]) -> dict[int, float]:
+    """How long each call took, by the identity of its event, with what it left to be done after it."""
+    found: dict[int, float] = {}
+    last: dict[int, Event] = {}  # by thread
+    for event in sorted(events, key=lambda each: each.start):
+        before = last.get(event.thread)
+        if before is not None:
+            after = (event.start - before.end) * NANO
+            found[id(before)] += min(max(0.0, after), CLEANUP + CLEANUP_SHARE * found[id(before)])
+        found[id(event)] = (event.end - event.start) * NANO
+        last[event.thread] = event
     return found
 
 
