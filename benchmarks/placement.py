@@ -7,7 +7,7 @@ are the best that any tool or solver has found within a minute (``max_load``, ``
 annealer after 8 s (``step``). A workload says nothing of the order of dispatch, which ``step`` needs: the order of the
 file and the one by the longest way to the end get half of the time each.
 
-Generated graphs have layers, two inputs for each node, four GPUs and a host. A usable answer is one that is at most
+Generated graphs have layers of weights, products and activations, four GPUs and a host. A usable answer is one that is at most
 5 % above the final one; how long it takes is counted from the call, reduction and starting points included.
 """
 
@@ -135,21 +135,31 @@ def workloads(folder: Path, budget: float) -> Iterator[Row]:
 
 
 def generated(count: int, gpus: int = 4) -> Problem:
-    """A graph in layers, each node with two inputs from the layer before."""
+    """A graph in layers of units, each of which takes the results of two units of the layer before.
+
+    A unit is three nodes: weights, which take no time, an operation that is colocated with them, and an activation.
+    """
     chance = random.Random(count)
-    width = max(4, int(count**0.5) // 2)
-    nodes, takers = [], dict[int, set[int]]()
-    for i in range(count):
-        seconds = chance.expovariate(1.0) * 1e-4
-        nodes.append(Node(f"n{i}", (*(seconds,) * gpus, 10 * seconds), weights=chance.random() * 1e6))
+    units = count // 3
+    width = max(4, int(units**0.5) // 2)
+    nodes, tensors = [], []
+    takers: list[list[int]] = [[] for _ in range(units)]
+    for i in range(units):
+        seconds, short = chance.expovariate(1.0) * 3e-4, 1e-5
+        nodes.append(Node(f"weights{i}", (0.0,) * (gpus + 1), weights=chance.random() * 3e6, group=f"unit{i}"))
+        nodes.append(Node(f"product{i}", (*(seconds,) * gpus, 10 * seconds), group=f"unit{i}"))
+        nodes.append(Node(f"activation{i}", (*(short,) * gpus, 10 * short), group=f"unit{i}"))
         if i >= width:
             for _ in range(2):
-                takers.setdefault((i // width - 1) * width + chance.randrange(width), set()).add(i)
-    tensors = tuple(Tensor(u, chance.random() * 2e6, tuple(sorted(found))) for u, found in sorted(takers.items()))
+                takers[(i // width - 1) * width + chance.randrange(width)].append(3 * i + 1)
+    for i in range(units):
+        size = chance.random() * 2e6
+        tensors += [Tensor(3 * i, nodes[3 * i].weights, (3 * i + 1,)), Tensor(3 * i + 1, size, (3 * i + 2,))]
+        tensors.append(Tensor(3 * i + 2, size, tuple(sorted(set(takers[i])))))
     devices = (*(Device(f"GPU:{i}", "GPU") for i in range(gpus)), Device("CPU:0", "CPU", None, 4))
     pairs = itertools.permutations(range(gpus + 1), 2)
     links = tuple(Link(a, b, 1e-5, 1e-10, (f"{a} out", f"{b} in")) for a, b in pairs)
-    return Problem(tuple(nodes), tensors, devices, links)
+    return Problem(tuple(nodes), tuple(tensors), devices, links)
 
 
 def graph(count: int, budget: float) -> tuple[float, float]:

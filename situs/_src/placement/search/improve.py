@@ -1,9 +1,11 @@
 """Rounds of annealing, two chains side by side, each round longer than the one before.
 
-    round 1   from the best starting point          from the second best       short: an answer early
-    round 2   from the best so far                  from the best so far       warmer
-    round 3   ...                                                              colder, longer
+    round 1   from the best starting point     from the best starting point      short: an answer early
+    round 2   from the best so far             from the second best              warmer
+    round 3   from the best so far             from the third best               colder, longer
+    round 4   ...
 
+One chain goes on from the best, the other begins again, so that a good valley is searched and others are not forgotten.
 What is done is counted in moves, not in seconds, so that the same seed gives the same placement: the moves of a
 budget are what a usual core does in half of it (`moves_in`). The clock ends a search that has not ended by itself
 when the budget is over; then it says so, and another run may end elsewhere.
@@ -27,12 +29,17 @@ from situs._src.placement.search.schedule import Found, Schedule
 CHAINS = 2
 FIRST = 400  # moves of the first round
 GROWTH = 1.35
-WARM = (0.02, 0.1, 0.005)  # of the rounds, in turn
+# The temperatures at which rounds begin, in turn.
+WARM: dict[Objective, tuple[float, ...]] = {
+    "step": (0.05, 0.2, 0.01),
+    "latency": (0.05, 0.2, 0.01),
+    "max_load": (0.02, 0.01, 0.1, 0.004),
+}
 NORMS = (3, 4, 5)  # doublings
 SLACK = 0.5  # of the budget is planned for
 
 # Seconds for what a move looks at, on a usual core: (compiled, Python).
-PER_MOVE = (2.0e-6, 8.0e-5)  # largest load
+PER_MOVE = (1.3e-6, 6.0e-5)  # largest load
 PER_EDGE = {"step": (8.0e-9, 5.0e-7), "latency": (2.5e-8, 2.0e-6)}  # nodes and edges, for each evaluation
 
 
@@ -122,8 +129,7 @@ class Improver:
                     clock.was_cut = True
                 if clock.was_cut or clock.was_interrupted or self._is_done(best, bound):
                     break
-                fresh = turn % 3 == 0 and turn < 9
-                begin = [starts[(turn // 3 + i) % len(starts)] if fresh else best for i in range(CHAINS)]
+                begin = [best, starts[turn % len(starts)]]
                 for candidate in self._round(threads, begin, count, turn, seed, clock):
                     if candidate.found.rank < best.found.rank:
                         best = candidate
@@ -154,7 +160,8 @@ class Improver:
 
     def _schedule(self, count: int, turn: int, chain: int, seed: int) -> Schedule:
         own = (seed * 1_000_003 + turn * CHAINS + chain) & 0xFFFFFFFFFFFFFFFF
-        warm, norm = WARM[turn % len(WARM)], NORMS[(turn + chain) % len(NORMS)]
+        warmth = WARM[self.objective]
+        warm, norm = warmth[turn % len(warmth)], NORMS[(turn + chain) % len(NORMS)]
         return Schedule(self.objective, count, own, warm=warm, doublings=norm)
 
 

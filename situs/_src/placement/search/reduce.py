@@ -8,8 +8,9 @@ Blocks keep all that a search could gain, apart from memory, for which they are 
                  least that of cutting before u and computing u, and that of cutting after v and computing v: then
                  moving u to v, or v to u, makes no device's load larger, whichever of the two is the host
 
-A graph of more than `LARGE` blocks is made smaller by clusters (`coarsen`), again and again, until about `SMALL` are
-left. Clusters never make a circle: each has a stage, and every tensor between two goes to a higher one.
+A graph of more than `LARGE` nodes is placed through smaller ones, made of clusters (`coarsen`), again and again, until
+about `SMALL` are left. Clusters never make a circle: each has a stage, and every tensor between two goes to a higher one.
+Groups whose members join the same cluster become one group, as long as that is small enough.
 
     stage 1   a   b        c takes from a and b; joins b's cluster if it is larger and a's stage is below b's,
     stage 2    c           or opens one at stage 2. Clusters of the same stage may be joined, too.
@@ -17,6 +18,7 @@ left. Clusters never make a circle: each has a stage, and every tensor between t
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
@@ -165,75 +167,73 @@ def _coarsen_once(problem: Problem, goal: int) -> Coarse:
 
 
 class _Clusters:
-    """Nodes in clusters; each cluster has a stage, and tensors between clusters go to higher ones."""
+    """Nodes in clusters; each cluster has a stage, and tensors between clusters go to higher ones.
+
+    What stays together is a set: the nodes of a group, or one node, and all sets that share a cluster. Its work and size
+    are those of all its nodes, in whichever clusters they are.
+    """
 
     def __init__(self, problem: Problem, goal: int) -> None:
         self.problem = problem
         self.cluster_of: list[int] = []
         self.stage: list[int] = []
-        self.work: list[float] = []
-        self.size: list[float] = []
-        self.allowed: list[tuple[int, ...]] = []
-        self.group: list[str | None] = []
+        self.first: list[int] = []  # a node of each cluster
         self.takes: list[list[Tensor]] = [[] for _ in problem.nodes]
-        self.size_of = [node.weights for node in problem.nodes]
+        self.size = [node.weights for node in problem.nodes]
         for tensor in problem.tensors:
-            self.size_of[tensor.producer] += tensor.bytes
+            self.size[tensor.producer] += tensor.bytes
             for c in tensor.consumers:
                 self.takes[c].append(tensor)
-        self.least = [min((t for t in node.times if t is not None), default=0.0) for node in problem.nodes]
+        self.work = [min((t for t in node.times if t is not None), default=0.0) for node in problem.nodes]
         limits = [device.memory for device in problem.devices if device.memory is not None]
         self.size_cap = SHARE * min(limits, default=float("inf"))
-        self.work_cap = 2.0 * sum(self.least) / goal
+        self.work_cap = 2.0 * sum(self.work) / goal
         self.candidates = [problem.candidates(v) for v in range(len(problem.nodes))]
         self.goal = goal
+        self.sets = Union(len(problem.nodes))
+        for group in groups_of(problem):
+            for v in group[1:]:
+                self._join(group[0], v)
+
+    def _join(self, u: int, v: int) -> None:
+        a, b = self.sets.find(u), self.sets.find(v)
+        if a != b:
+            self.sets.join(a, b)
+            root, other = min(a, b), max(a, b)
+            self.work[root] += self.work[other]
+            self.size[root] += self.size[other]
+
+    def _may_join(self, u: int, v: int) -> bool:
+        a, b = self.sets.find(u), self.sets.find(v)
+        return self.candidates[u] == self.candidates[v] and (
+            a == b or (self.work[a] + self.work[b] <= self.work_cap and self.size[a] + self.size[b] <= self.size_cap)
+        )
 
     def place(self, v: int) -> None:
         """Puts a node into the cluster of one that it takes from, or into one of its own."""
-        pull: dict[int, float] = {}
-        for tensor in self.takes[v]:
-            c = self.cluster_of[tensor.producer]
-            pull[c] = pull.get(c, 0.0) + (tensor.bytes if tensor.hop_seconds is None else tensor.hop_seconds)
+        pull = {self.cluster_of[tensor.producer] for tensor in self.takes[v]}
         highest = max((self.stage[c] for c in pull), default=0)
         top = [c for c in pull if self.stage[c] == highest]
-        if len(top) == 1 and self._fits(top[0], v):
+        if len(top) == 1 and self._may_join(self.first[top[0]], v):
             self.cluster_of.append(top[0])
-            self.work[top[0]] += self.least[v]
-            self.size[top[0]] += self.size_of[v]
+            self._join(self.first[top[0]], v)
             return
         self.cluster_of.append(len(self.stage))
         self.stage.append(highest + 1)
-        self.work.append(self.least[v])
-        self.size.append(self.size_of[v])
-        self.allowed.append(self.candidates[v])
-        self.group.append(self.problem.nodes[v].group)
-
-    def _fits(self, c: int, v: int) -> bool:
-        return (
-            self.work[c] + self.least[v] <= self.work_cap
-            and self.size[c] + self.size_of[v] <= self.size_cap
-            and self.allowed[c] == self.candidates[v]
-            and self.group[c] == self.problem.nodes[v].group
-        )
+        self.first.append(v)
 
     def join_stages(self) -> None:
         """Joins neighbours of the same stage while there are more clusters than wanted."""
         if len(self.stage) <= self.goal:
             return
-        order = sorted(range(len(self.stage)), key=lambda c: (self.stage[c], c))
         into = list(range(len(self.stage)))
-        open_at: dict[tuple[int, tuple[int, ...], str | None], int] = {}
-        for c in order:
-            key = self.stage[c], self.allowed[c], self.group[c]
+        open_at: dict[tuple[int, tuple[int, ...]], int] = {}
+        for c in sorted(range(len(self.stage)), key=lambda c: (self.stage[c], c)):
+            key = self.stage[c], self.candidates[self.first[c]]
             other = open_at.get(key)
-            if (
-                other is not None
-                and self.work[other] + self.work[c] <= self.work_cap
-                and self.size[other] + self.size[c] <= self.size_cap
-            ):
+            if other is not None and self._may_join(self.first[other], self.first[c]):
                 into[c] = other
-                self.work[other] += self.work[c]
-                self.size[other] += self.size[c]
+                self._join(self.first[other], self.first[c])
             else:
                 open_at[key] = c
         self.cluster_of = [into[c] for c in self.cluster_of]
@@ -246,11 +246,14 @@ class _Clusters:
         members: list[list[int]] = [[] for _ in used]
         for v, c in enumerate(cluster_of):
             members[c].append(v)
-        nodes = tuple(self._node(c, inside) for c, inside in enumerate(members))
+        clusters = [{self.sets.find(v) for v in inside}.pop() for inside in members]
+        spread = {root for root, count in Counter(clusters).items() if count > 1}
+        groups = [str(root) if root in spread else None for root in clusters]
+        nodes = tuple(self._node(c, inside, groups[c]) for c, inside in enumerate(members))
         problem = Problem(nodes, _merged(self.problem.tensors, cluster_of), self.problem.devices, self.problem.links)
         return Coarse(problem, cluster_of)
 
-    def _node(self, c: int, members: Sequence[int]) -> Node:
+    def _node(self, c: int, members: Sequence[int], group: str | None) -> Node:
         nodes = [self.problem.nodes[v] for v in members]
         times: list[float | None] = []
         for d in range(len(self.problem.devices)):
@@ -259,7 +262,7 @@ class _Clusters:
             times.append(sum(known) if len(known) == len(each) else None)
         first = nodes[0]
         weights, workspace = sum(node.weights for node in nodes), max(node.workspace for node in nodes)
-        return Node(str(c), tuple(times), weights, workspace, first.group, first.allowed)
+        return Node(str(c), tuple(times), weights, workspace, group, first.allowed)
 
 
 def _merged(tensors: Iterable[Tensor], cluster_of: Sequence[int]) -> tuple[Tensor, ...]:

@@ -18,7 +18,7 @@ so.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from situs._src.base.errors import ArgumentError, shown
 from situs._src.base.export import export
@@ -38,8 +38,9 @@ Progress = Callable[[float, str], None]
 KEPT = 3  # starting points that are improved
 TABLES = 5e6  # entries of slices' tables, for each second of the budget
 DEFAULT = 5.0  # seconds, where a search is given moves in place of a budget
-QUICK = 0.04  # of the budget, after which a large graph has its first answer
-COARSE_SHARE = 0.6  # of the budget of a large graph that its smallest stand-in gets
+QUICK = 0.05  # of these, for the smallest stand-in of a large graph
+SMALLER = 0.6  # of the budget of a large graph, for its stand-ins
+FIRST = 0.08  # of that, before it has its first answer
 
 
 @export("placement.search", as_is=True)
@@ -110,15 +111,21 @@ class _Search:
         if not self.problem.nodes:
             return self._plan([], None)
         packed = conflict.check(self.problem, self.objective)
-        blocks = groups_of(self.problem)
-        is_large = len(blocks) > LARGE
-        blocks = blocks if is_large else blocks_of(self.problem)
+        is_large = len(self.problem.nodes) > LARGE
+        blocks = groups_of(self.problem) if is_large else blocks_of(self.problem)
         level = _Level(self.problem, blocks, self.objective)
-        starts = self._starts(level, packed, is_large)
+        starts = self._starts(level, level.rules.quick())
+        if packed is not None:
+            starts.append(self._try(level, "packed", [packed[block[0]] for block in level.blocks]))
+        starts += [self._try(level, name, level.rules.previous(given)) for name, given in self.given.items()]
+        self._report(_best(starts))
         if is_large:
-            starts += self._from_smaller(level, budget, moves)
-            starts.sort(key=lambda each: each.found.rank)
-            budget *= 1 - COARSE_SHARE
+            starts += self._from_smaller(level, SMALLER * budget, moves)
+            budget *= 1 - SMALLER
+        else:
+            starts += self._starts(level, level.rules.thorough(self.objective, self.effort))
+        starts.sort(key=lambda each: each.found.rank)
+        self._report(starts[0])
         count = level.improver.moves_in(budget) if moves is None else moves
         best = level.improver.improve(starts[:KEPT], count, self.seed, self.clock, self._report, self.bound)
         best = self._finish(level, best, budget)
@@ -126,22 +133,16 @@ class _Search:
             raise InfeasibleError(self._closest(level, best))
         return self._plan(level.by_node(best.place), level.flat)
 
-    def _starts(self, level: _Level, packed: Sequence[int] | None, is_large: bool) -> list[Candidate]:
-        """All starting points, the best first."""
+    def _starts(self, level: _Level, rules: Iterator[tuple[str, list[int]]]) -> list[Candidate]:
+        """What rules are worth; an interrupt ends them, if there is an answer already."""
         found: list[Candidate] = []
         try:
-            for name, place in level.rules.all(self.objective, self.effort, quick=is_large):
+            for name, place in rules:
                 found.append(self._try(level, name, place))
         except KeyboardInterrupt:
+            if not self.tried:
+                raise
             self.clock.was_interrupted = True
-        for name, placement in self.given.items():
-            found.append(self._try(level, name, level.rules.previous(placement)))
-        if packed is not None:
-            found.append(self._try(level, "packed", [packed[block[0]] for block in level.blocks]))
-        if not found:  # interrupted before the first
-            raise KeyboardInterrupt
-        found.sort(key=lambda each: each.found.rank)
-        self._report(found[0])
         return found
 
     def _try(self, level: _Level, name: str, place: Sequence[int]) -> Candidate:
@@ -156,7 +157,6 @@ class _Search:
     def _from_smaller(self, level: _Level, budget: float, moves: int | None) -> list[Candidate]:
         """Placements of a large graph that come from smaller ones, refined on each level on the way back."""
         smaller = coarsen(self.problem)
-        share = COARSE_SHARE * budget / (len(smaller) + 3)
         seen: list[Candidate] = []
 
         def show(i: int, found: Sequence[int]) -> None:
@@ -164,20 +164,19 @@ class _Search:
             for coarse in reversed(smaller[: i + 1]):
                 found = [found[c] for c in coarse.cluster_of]
             seen.append(level.improver.value([found[block[0]] for block in level.blocks], "smaller graph"))
-            self._report(min(seen, key=lambda each: each.found.rank))
+            self._report(_best(seen))
 
         place: list[int] | None = None
         for i in reversed(range(len(smaller))):
             inner = _Level(smaller[i].problem, groups_of(smaller[i].problem), self.objective)
             if place is None:
-                rules = inner.rules.all(self.objective, QUICK * self.effort)
+                rules = [*inner.rules.quick(), *inner.rules.thorough(self.objective, QUICK * self.effort)]
                 starts = sorted((inner.improver.value(p, n) for n, p in rules), key=lambda each: each.found.rank)
-                parts = [QUICK * budget, 3 * share]
             else:
                 starts = [inner.improver.value([place[block[0]] for block in inner.blocks], "smaller graph")]
-                parts = [share]
-            for part in parts:
-                count = inner.improver.moves_in(part) if moves is None else moves
+            share = budget / (len(smaller) + 1)
+            for seconds in [share] if place is not None else [FIRST * budget, 2 * share]:
+                count = inner.improver.moves_in(seconds) if moves is None else moves
                 best = inner.improver.improve(starts[:KEPT], count, self.seed + i + 1, self.clock, lambda _: None)
                 starts.insert(0, best)
                 of_node = inner.by_node(best.place)
@@ -260,6 +259,10 @@ class _Level:
             for v in block:
                 found[v] = d
         return found
+
+
+def _best(found: Sequence[Candidate]) -> Candidate:
+    return min(found, key=lambda each: each.found.rank)
 
 
 def bound_of(problem: Problem, objective: Objective) -> float:

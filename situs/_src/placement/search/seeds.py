@@ -26,7 +26,7 @@ from situs._src.placement.search.problem import Objective, Problem
 Place = list[int]
 
 PIECES = 50  # into which an order is cut at least, before the best slices are found
-QUICK = 2  # orders, where there is little time
+QUICK = 2  # orders that are filled first
 STATES = 600  # counts of devices that slices keep apart at most
 WIDTH = 12  # ready nodes that `etf` compares
 
@@ -59,26 +59,31 @@ class Rules:
         total = np.where(np.isfinite(reach), reach, 0.0).sum(axis=0)
         self.devices = sorted(range(flat.devices), key=lambda d: (total[d], bool(flat.is_host[d]), d))
 
-    def all(self, objective: Objective, effort: float, quick: bool = False) -> Iterator[tuple[str, Place]]:
-        """All starting points, with their names.
+    def quick(self) -> Iterator[tuple[str, Place]]:
+        """Starting points that look at each block once, with their names."""
+        for d in self.devices:
+            yield f"one device, {self.problem.devices[d].name}", self.single(d)
+        for name, order in list(self.orders.items())[:QUICK]:
+            yield f"fill, {name} order", self.fill(order)
+            yield f"balanced, {name} order", self.fill(order, balanced=True)
+
+    def thorough(self, objective: Objective, effort: float) -> Iterator[tuple[str, Place]]:
+        """All others.
 
         Args:
             objective: What slices make small.
             effort: How many entries of tables all slices may compute; long orders are cut into pieces first.
-            quick: Only those that look at each block once.
         """
-        for d in self.devices:
-            yield f"one device, {self.problem.devices[d].name}", self.single(d)
-        for name, order in list(self.orders.items())[: QUICK if quick else None]:
+        for name, order in list(self.orders.items())[QUICK:]:
             yield f"fill, {name} order", self.fill(order)
             yield f"balanced, {name} order", self.fill(order, balanced=True)
-            for devices in [] if quick else self._sets():
+        for name, order in self.orders.items():
+            for devices in self._sets():
                 found = self.slices(order, objective, devices, effort / (2 * len(self.orders)))
                 if found is not None:
                     yield f"slices, {name} order, {len(devices)} devices", found
-        if not quick:
-            yield "heft", _Lists(self).heft()
-            yield "etf", _Lists(self).etf()
+        yield "heft", _Lists(self).heft()
+        yield "etf", _Lists(self).etf()
 
     def _sets(self) -> list[list[int]]:
         """The devices that slices are spread over: all of them, and all but the hosts."""
