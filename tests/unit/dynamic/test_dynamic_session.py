@@ -343,3 +343,21 @@ def test_the_placer_can_be_asked_for():
     assert tf2.config.get_placer() == "simple"
     tf2.config.set_placer("dynamic")
     assert tf2.config.get_placer() == "dynamic"
+
+
+def test_what_an_earlier_run_needed_moves_along_with_its_variable(clock):
+    """The initializer ran first, and somewhere else; it is run again after the variable has moved."""
+    tf2.config.set_placer("dynamic")
+    with tf.Graph().as_default():
+        values = tf.placeholder(tf.float32, [None])
+        _, update = tf.metrics.mean(values)
+        with tf.Session() as session:
+            session.run(tf.local_variables_initializer())
+            assert session.run(update, {values: [1.0, 3.0]}) == 2.0
+            session.run(tf.local_variables_initializer())
+            assert session.run(update, {values: [5.0]}) == 5.0
+            placed = session.placement()
+            cells = session._state._cells
+            for name in ("mean/total", "mean/count"):
+                assert placed[name].device is placed[f"{name}/Assign"].device
+                assert cells[name].place.device is placed[name].device

@@ -262,7 +262,7 @@ class DynamicEngine(Engine):
                 return found
 
             self._placed_by(_needed(request), self._bound(), choose)
-            self._decisions = {**before, **found}
+            self._decisions = {**before, **self._spread(found)}
             self._changed()
             return before
 
@@ -288,11 +288,24 @@ class DynamicEngine(Engine):
     def _take(self, choice: Choice | None, nodes: Sequence[Operation]) -> None:
         self._seen.update(dict.fromkeys(nodes))
         if choice is not None:
-            self._decisions.update(choice.decisions)
+            self._decisions.update(self._spread(choice.decisions))
             if self._leader is not None and set(nodes) >= set(_needed(self._leader)):
                 self.plan, self._assembly = choice.plan, choice.assembly
                 if self.placer.plan is not None:
                     self.remark()
+
+    def _spread(self, decisions: Decisions) -> Decisions:
+        """Decisions for operations, and for all that must be with them, also if only an earlier run has needed it."""
+        found = dict(decisions)
+
+        def choose(wishes: Sequence[Wish]) -> Preferences:
+            groups = {wish.group: decisions[wish.node] for wish in reversed(wishes) if wish.node in decisions}
+            found.update({w.node: groups[w.group] for w in wishes if w.group in groups and w.group is not None})
+            return {}
+
+        nodes = sorted({*self._seen, *decisions}, key=lambda node: node.index)
+        self._placed_by(nodes, self._bound(), choose)
+        return found | decisions
 
     def _changed(self) -> None:
         """Begins a new generation: variables go where their operations are."""
