@@ -358,8 +358,20 @@ class DynamicEngine(Engine):
         fetches = [(tensor, home) for tensor, home in request.fetches if home is not None]
         known = with_shapes(nodes, self._shapes)
 
+        whole = self._wishes_of_graph({**self._bound(), **held})
+
         def choose(wishes: Sequence[Wish]) -> Preferences:
-            wishes = [self._called(wish) for wish in wishes]
+            left = [self._called(whole.get(wish.node, wish)) for wish in wishes]
+            forced: Decisions = {
+                now.node: (
+                    now.devices[0],
+                    ("dynamic", "all that the rest of the graph or the caller's scope leaves to it"),
+                )
+                for before, now in zip(wishes, left, strict=True)
+                if len(now.devices) == 1 < len(before.devices)
+            }
+            self._decisions.update(forced)
+            wishes = left
             if self.placer.plan is not None:
                 names = (node.name for node in self.graph.operations)
                 given = dynamic.follow(self.placer.plan, wishes, self.devices, names)
@@ -367,7 +379,7 @@ class DynamicEngine(Engine):
                 found.append(Choice(given, self.placer.plan, made))
                 return given
             if all(len(wish.devices) == 1 for wish in wishes):
-                return {}
+                return forced
             found.append(
                 dynamic.decide(
                     wishes,
@@ -383,7 +395,7 @@ class DynamicEngine(Engine):
                     previous=previous,
                 )
             )
-            return found[0].decisions
+            return {**forced, **found[0].decisions}
 
         self._placed_by(nodes, {**self._bound(), **held}, choose)
         return found[0] if found else None
@@ -392,7 +404,9 @@ class DynamicEngine(Engine):
         self, request: Request, nodes: Sequence[Operation], held: Mapping[Operation, Device], choice: Choice
     ) -> dict[Device, float]:
         """By how many bytes the run exceeds the devices' free memory, by a forecast of its plan."""
-        placement = self._placed_by(nodes, {**self._bound(), **held}, lambda wishes: choice.decisions)
+        placement = self._placed_by(
+            nodes, {**self._bound(), **held}, lambda wishes: {**self._decided(wishes), **choice.decisions}
+        )
         kept, self._planner.constants = self._planner.constants, {}
         fed = [Fed(tensor, device, self._shapes.get(tensor, tensor.shape)) for tensor, device in request.feeds]
         try:
@@ -466,6 +480,18 @@ class DynamicEngine(Engine):
             if _is_bound(node) or self._requested.get(node, node.device) != node.device
         }
         return staying | self._fixed
+
+    def _wishes_of_graph(self, fixed: Mapping[Operation, Device]) -> dict[Operation, Wish]:
+        """What is left to operations by the whole graph: what a run does not need may bind a variable that it does."""
+        found: dict[Operation, Wish] = {}
+
+        def choose(wishes: Sequence[Wish]) -> Preferences:
+            found.update({wish.node: wish for wish in wishes})
+            return {}
+
+        if not self.pruned:
+            self._placed_by(self.graph.operations, fixed, choose)
+        return found
 
     def _called(self, wish: Wish) -> Wish:
         """What is left to an operation by the scope around the call."""
