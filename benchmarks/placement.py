@@ -7,8 +7,8 @@ are the best that any tool or solver has found within a minute (``max_load``, ``
 annealer after 8 s (``step``). A workload says nothing of the order of dispatch, which ``step`` needs: the order of the
 file and the one by the longest way to the end get half of the time each.
 
-Generated graphs have layers of weights, products and activations, four GPUs and a host. A usable answer is one that is at most
-5 % above the final one; how long it takes is counted from the call, reduction and starting points included.
+Generated graphs have layers of weights, products and activations, four GPUs and a host. A usable answer is one that is
+at most 5 % above the final one; how long it takes is counted from the call, reduction and starting points included.
 """
 
 from __future__ import annotations

@@ -35,12 +35,14 @@ WARM: dict[Objective, tuple[float, ...]] = {
     "latency": (0.05, 0.2, 0.01),
     "max_load": (0.02, 0.01, 0.1, 0.004),
 }
+QUENCHED = 6  # rounds at the beginning that go down hill only, for an answer early
+QUENCH = 0.002
 NORMS = (3, 4, 5)  # doublings
 SLACK = 0.5  # of the budget is planned for
 
 # Seconds for what a move looks at, on a usual core: (compiled, Python).
 PER_MOVE = (1.3e-6, 6.0e-5)  # largest load
-PER_EDGE = {"step": (8.0e-9, 5.0e-7), "latency": (2.5e-8, 2.0e-6)}  # nodes and edges, for each evaluation
+PER_EDGE = {"step": (4.0e-9, 5.0e-7), "latency": (2.5e-8, 2.0e-6)}  # nodes and edges, for each evaluation
 
 
 @dataclass(frozen=True)
@@ -160,8 +162,8 @@ class Improver:
 
     def _schedule(self, count: int, turn: int, chain: int, seed: int) -> Schedule:
         own = (seed * 1_000_003 + turn * CHAINS + chain) & 0xFFFFFFFFFFFFFFFF
-        warmth = WARM[self.objective]
-        warm, norm = warmth[turn % len(warmth)], NORMS[(turn + chain) % len(NORMS)]
+        warmth, norm = WARM[self.objective], NORMS[(turn + chain) % len(NORMS)]
+        warm = QUENCH if turn < QUENCHED else warmth[turn % len(warmth)]
         return Schedule(self.objective, count, own, warm=warm, doublings=norm)
 
 

@@ -9,8 +9,8 @@ Blocks keep all that a search could gain, apart from memory, for which they are 
                  moving u to v, or v to u, makes no device's load larger, whichever of the two is the host
 
 A graph of more than `LARGE` nodes is placed through smaller ones, made of clusters (`coarsen`), again and again, until
-about `SMALL` are left. Clusters never make a circle: each has a stage, and every tensor between two goes to a higher one.
-Groups whose members join the same cluster become one group, as long as that is small enough.
+about `SMALL` are left. Clusters never make a circle: each has a stage, and every tensor between two goes to a higher
+one. Groups whose members join the same cluster become one group, as long as that is small enough.
 
     stage 1   a   b        c takes from a and b; joins b's cluster if it is larger and a's stage is below b's,
     stage 2    c           or opens one at stage 2. Clusters of the same stage may be joined, too.
@@ -169,8 +169,8 @@ def _coarsen_once(problem: Problem, goal: int) -> Coarse:
 class _Clusters:
     """Nodes in clusters; each cluster has a stage, and tensors between clusters go to higher ones.
 
-    What stays together is a set: the nodes of a group, or one node, and all sets that share a cluster. Its work and size
-    are those of all its nodes, in whichever clusters they are.
+    What stays together is a set: the nodes of a group, or one node, and all sets that share a cluster. Its work and
+    size are those of all its nodes, in whichever clusters they are.
     """
 
     def __init__(self, problem: Problem, goal: int) -> None:
@@ -194,6 +194,22 @@ class _Clusters:
         for group in groups_of(problem):
             for v in group[1:]:
                 self._join(group[0], v)
+        self.follows = self._followers()
+
+    def _followers(self) -> dict[int, int]:
+        """Nodes that take nothing and give to one node alone, such as weights: they go where that one goes."""
+        takers: list[set[int]] = [set() for _ in self.problem.nodes]
+        for tensor in self.problem.tensors:
+            takers[tensor.producer].update(tensor.consumers)
+        found = {}
+        for v, consumers in enumerate(takers):
+            if len(consumers) == 1 and not self.takes[v]:
+                c = next(iter(consumers))
+                is_small = self.work[v] == 0.0 and self.size[v] <= TINY * self.size_cap
+                is_together = self.sets.find(v) == self.sets.find(c)
+                if self.candidates[v] == self.candidates[c] and (is_together or is_small):
+                    found[v] = c
+        return found
 
     def _join(self, u: int, v: int) -> None:
         a, b = self.sets.find(u), self.sets.find(v)
@@ -211,7 +227,10 @@ class _Clusters:
 
     def place(self, v: int) -> None:
         """Puts a node into the cluster of one that it takes from, or into one of its own."""
-        pull = {self.cluster_of[tensor.producer] for tensor in self.takes[v]}
+        if v in self.follows:
+            self.cluster_of.append(-1)
+            return
+        pull = {self.cluster_of[tensor.producer] for tensor in self.takes[v]} - {-1}
         highest = max((self.stage[c] for c in pull), default=0)
         top = [c for c in pull if self.stage[c] == highest]
         if len(top) == 1 and self._may_join(self.first[top[0]], v):
@@ -236,10 +255,13 @@ class _Clusters:
                 self._join(self.first[other], self.first[c])
             else:
                 open_at[key] = c
-        self.cluster_of = [into[c] for c in self.cluster_of]
+        self.cluster_of = [into[c] if c >= 0 else c for c in self.cluster_of]
 
     def result(self) -> Coarse:
         """The clusters as a problem, in the order of their stages."""
+        for v, c in self.follows.items():
+            self.cluster_of[v] = self.cluster_of[c]
+            self._join(v, c)
         used = sorted(set(self.cluster_of), key=lambda c: (self.stage[c], c))
         place = {c: i for i, c in enumerate(used)}
         cluster_of = [place[c] for c in self.cluster_of]

@@ -40,7 +40,7 @@ TABLES = 5e6  # entries of slices' tables, for each second of the budget
 DEFAULT = 5.0  # seconds, where a search is given moves in place of a budget
 QUICK = 0.05  # of these, for the smallest stand-in of a large graph
 SMALLER = 0.6  # of the budget of a large graph, for its stand-ins
-FIRST = 0.08  # of that, before it has its first answer
+FIRST = 0.05  # of that, for the first answer of a stand-in, and as much for what the graph makes of it
 
 
 @export("placement.search", as_is=True)
@@ -124,7 +124,7 @@ class _Search:
             budget *= 1 - SMALLER
         else:
             starts += self._starts(level, level.rules.thorough(self.objective, self.effort))
-        starts.sort(key=lambda each: each.found.rank)
+        starts = sorted({each.found.rank: each for each in reversed(starts)}.values(), key=lambda each: each.found.rank)
         self._report(starts[0])
         count = level.improver.moves_in(budget) if moves is None else moves
         best = level.improver.improve(starts[:KEPT], count, self.seed, self.clock, self._report, self.bound)
@@ -163,7 +163,11 @@ class _Search:
             """Brings a placement of a smaller graph to the large one."""
             for coarse in reversed(smaller[: i + 1]):
                 found = [found[c] for c in coarse.cluster_of]
-            seen.append(level.improver.value([found[block[0]] for block in level.blocks], "smaller graph"))
+            candidate = level.improver.value([found[block[0]] for block in level.blocks], "smaller graph")
+            if not seen:  # the first answer: a little better at once
+                count = level.improver.moves_in(FIRST * budget) if moves is None else moves
+                candidate = level.improver.improve([candidate], count, self.seed, self.clock, self._report)
+            seen.append(candidate)
             self._report(_best(seen))
 
         place: list[int] | None = None

@@ -300,10 +300,11 @@ class _Lists:
         """At each moment the node and device that can start first."""
         waits, ready = self._begin()
         while ready:
-            first = heapq.nsmallest(WIDTH, ready)
+            first = [heapq.heappop(ready) for _ in range(min(WIDTH, len(ready)))]
             _, _, v, d = min((self._start(v, d), key, v, d) for key, v in first for d in self._choices(v))
-            ready.remove((-self.rank[v], v))
-            heapq.heapify(ready)
+            for other in first:
+                if other[1] != v:
+                    heapq.heappush(ready, other)
             self._run(v, d)
             self._go_on(v, waits, ready)
         return self.place

@@ -50,7 +50,8 @@ def test_every_rule_places_every_block_where_it_may_be():
         problem = random_problem(seed)
         if any(node.group for node in problem.nodes):
             continue
-        for name, place in rules_of(problem).all("step", EFFORT):
+        rules = rules_of(problem)
+        for name, place in [*rules.quick(), *rules.thorough("step", EFFORT)]:
             assert all(d in problem.candidates(v) for v, d in enumerate(place)), name
 
 
@@ -58,7 +59,7 @@ def test_list_schedules_use_both_devices_for_work_side_by_side():
     devices = (Device("A", "CPU"), Device("B", "CPU"))
     nodes = tuple(Node(str(i), (1.0, 1.0)) for i in range(4))
     problem = Problem(nodes, (), devices, (Link(0, 1), Link(1, 0)))
-    for name, place in rules_of(problem).all("step", EFFORT):
+    for name, place in rules_of(problem).thorough("step", EFFORT):
         if name in ("heft", "etf"):
             assert simulate(problem, names(problem, place)).value == 2.0
 
