@@ -90,6 +90,7 @@ NAMESPACES = {
     "summary": "values for TensorBoard, written as they are made.",
     "summary.experimental": "the step of summaries that are given none, and the parts of other summaries.",
     "test": "questions that programs ask before they use a GPU, and what their tests are built from.",
+    "torch": "where the parts of PyTorch's own modules go.",
     "types": "what values can be asked to be an instance of.",
     "types.experimental": "functions, their graphs, and what stands for a tensor.",
     "types.experimental.distributed": "values of which every replica has one.",

@@ -37,6 +37,7 @@ from situs import sparse as sparse
 from situs import strings as strings
 from situs import summary as summary
 from situs import test as test
+from situs import torch as torch
 from situs import train as train
 from situs import types as types
 from situs._src.as_tensorflow.install import install_as_tensorflow as install_as_tensorflow

@@ -2,6 +2,7 @@
 
 # Written by scripts/write_api.py: edit what the engine exports instead.
 
+from situs._src.config.costs import profile as profile
 from situs._src.placement.search.conflict import InfeasibleError as InfeasibleError
 from situs._src.placement.search.plan import Plan as Plan
 from situs._src.placement.search.plan import compare as compare

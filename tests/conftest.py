@@ -14,12 +14,14 @@ import gc
 import os
 import subprocess
 import sys
+import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 if not os.environ.get("SITUS_TEST_CARD"):
     os.environ["SITUS_VIRTUAL_GPUS"] = "4x2GiB"
 os.environ["SITUS_VERIFY"] = "1"
+os.environ["SITUS_COSTS"] = str(Path(tempfile.mkdtemp(prefix="situs-tests-")) / "costs.json")  # not the user's
 os.environ.pop("CUDA_VISIBLE_DEVICES", None)
 
 import pytest
@@ -82,8 +84,9 @@ def quick_collections() -> Iterator[None]:
 
 @pytest.fixture(autouse=True)
 def _restore_options() -> Iterator[None]:
-    soft, log = options.current.soft, options.current.log
+    soft, log, placer = options.current.soft, options.current.log, options.current.placer
     yield
+    options.set_placer(placer)
     options.set_soft(soft)
     options.set_log(log)
 

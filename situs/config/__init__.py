@@ -6,11 +6,13 @@ from situs._src.base.devices.logical import LogicalDevice as LogicalDevice
 from situs._src.base.devices.logical import LogicalDeviceConfiguration as LogicalDeviceConfiguration
 from situs._src.base.devices.physical import PhysicalDevice as PhysicalDevice
 from situs._src.config.devices import get_logical_device_configuration as get_logical_device_configuration
+from situs._src.config.devices import get_placer as get_placer
 from situs._src.config.devices import get_soft_device_placement as get_soft_device_placement
 from situs._src.config.devices import get_visible_devices as get_visible_devices
 from situs._src.config.devices import list_logical_devices as list_logical_devices
 from situs._src.config.devices import list_physical_devices as list_physical_devices
 from situs._src.config.devices import set_logical_device_configuration as set_logical_device_configuration
+from situs._src.config.devices import set_placer as set_placer
 from situs._src.config.devices import set_soft_device_placement as set_soft_device_placement
 from situs._src.config.devices import set_virtual_gpus as set_virtual_gpus
 from situs._src.config.devices import set_visible_devices as set_visible_devices

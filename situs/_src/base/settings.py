@@ -197,6 +197,11 @@ def no_compiler() -> bool:
     return os.environ.get("SITUS_NO_COMPILER", "") not in ("", "0")
 
 
+def costs_file() -> str:
+    """``SITUS_COSTS``: the file of measured costs, in place of the one in the cache folder."""
+    return os.environ.get("SITUS_COSTS", "").strip()
+
+
 def compiled_search() -> bool:
     """``SITUS_COMPILED_SEARCH=0``: search placements in Python alone, and build nothing."""
     return os.environ.get("SITUS_COMPILED_SEARCH", "").strip() != "0"

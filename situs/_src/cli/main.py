@@ -5,6 +5,7 @@ situs demo                a program placed on them, explained
 situs run PROGRAM         a TensorFlow program, as it is
 situs launch -n N PROGRAM a program in several processes, which train together
 situs memory PROGRAM      what filled the memory of the GPUs while a program ran
+situs profile PROGRAM     what the operations of a program cost, measured for the dynamic placer
 situs place GRAPH         a graph placed on devices so that a step takes the least time
 situs --version
 """
@@ -17,7 +18,7 @@ from collections.abc import Sequence
 
 import situs
 from situs._src.base.errors import SitusError
-from situs._src.cli import demo, devices, launch, memory, place, run
+from situs._src.cli import demo, devices, launch, memory, place, profile, run
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -49,5 +50,6 @@ def _parser() -> argparse.ArgumentParser:
     run.add_command(commands)
     launch.add_command(commands)
     memory.add_command(commands)
+    profile.add_command(commands)
     place.add_command(commands)
     return parser

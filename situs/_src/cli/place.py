@@ -6,9 +6,11 @@
     situs place graph.json --compare plan.json                   a new plan, and what is different
     situs place workload.json --objective max_load --out split.json --picture timeline.html
 
-GRAPH is a placement problem (``situs.placement.problem``) or a published workload, whose placement is written as the
-split that the published tools read, with the plan beside it. The exit status is 0 for a placement, 1 if a file or an
-argument is wrong, 2 if the command is, and 3 if there is no placement that keeps to the wishes.
+GRAPH is a placement problem (``situs.placement.problem``); a graph that Situs or TensorFlow wrote (``.pb``,
+``.pbtxt``, a saved program, a model of Keras: `cli.graph_file`), for the devices of this machine; or a published
+workload, whose placement is written as the split that the published tools read, with the plan beside it. The exit
+status is 0 for a placement, 1 if a file or an argument is wrong, 2 if the command is, and 3 if there is no placement
+that keeps to the wishes.
 """
 
 from __future__ import annotations
@@ -22,6 +24,7 @@ from pathlib import Path
 from typing import Any
 
 from situs._src.base.errors import ArgumentError, NotFoundError, PermissionDeniedError, shown
+from situs._src.cli import graph_file
 from situs._src.placement.search import picture, published
 from situs._src.placement.search.conflict import InfeasibleError
 from situs._src.placement.search.plan import Plan, compare, load, pinned
@@ -53,7 +56,7 @@ class Graph:
 def add_command(commands: Any) -> None:
     """Adds ``place`` to the command line."""
     parser = commands.add_parser("place", help="place a graph on devices so that a step takes the least time")
-    parser.add_argument("graph", metavar="GRAPH", help="a placement problem or a published workload, as JSON")
+    parser.add_argument("graph", metavar="GRAPH", help="a placement problem, a graph, or a published workload")
     parser.add_argument("--devices", metavar="NAMES", help="use only these of its devices: GPU:0,GPU:1,CPU:0")
     parser.add_argument(
         "--objective", choices=OBJECTIVES, default="step", help="what is made small: the time of a step (default), ..."
@@ -105,6 +108,8 @@ def read_graph(path: str, objective: Objective) -> Graph:
         NotFoundError: there is no such file.
         InvalidArgumentError: it is none of them.
     """
+    if graph_file.is_graph_file(path):
+        return Graph(graph_file.problem_of(path))
     try:
         content = Path(path).read_bytes()
     except OSError as error:
@@ -113,7 +118,7 @@ def read_graph(path: str, objective: Objective) -> Graph:
         graph = reader(content, objective)
         if graph is not None:
             return graph
-    raise ArgumentError(f"{shown(path)} is neither a placement problem nor a published workload.")
+    raise ArgumentError(f"{shown(path)} is neither a placement problem nor a graph nor a published workload.")
 
 
 def read_published(content: bytes, objective: Objective) -> Graph | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from situs._src.base.devices.inventory import check_type, process
 from situs._src.base.devices.logical import LogicalDevice, LogicalDeviceConfiguration, in_listing_order
@@ -12,6 +12,10 @@ from situs._src.base.errors import ArgumentError
 from situs._src.base.export import export
 from situs._src.base.settings import DEFAULT_VIRTUAL_GPU_BYTES, check_virtual_gpus, parse_bytes
 from situs._src.placement import options
+from situs._src.placement.placer_setting import as_placer
+
+if TYPE_CHECKING:
+    from situs._src.placement.placer_setting import AnyPlacer
 
 
 @export("config.list_physical_devices", "config.experimental.list_physical_devices", as_is=True)
@@ -103,6 +107,35 @@ def set_soft_device_placement(enabled: bool) -> None:
 def get_soft_device_placement() -> bool:
     """Whether soft placement is on."""
     return options.current.soft
+
+
+@export("config.set_placer", as_is=True)
+def set_placer(placer: AnyPlacer, budget: float | None = None, seed: int = 0) -> None:
+    """Says how graphs are placed: by rules, or so that a step should take the least time.
+
+    It holds for sessions that are made after this, and for functions from their next call on. A session can be asked
+    for by itself, with ``ConfigProto(placement_period=...)``, a function with ``tf.function(placer=...)``.
+
+    Args:
+        placer: ``"simple"``, the default: the best device that can run an operation. ``"dynamic"``: spread over all
+            devices by measured or estimated costs, sizes, links and memory limits. A plan, or the path of a file with
+            one: as the plan says.
+        budget: How many seconds a search may take; by default it tries a number of moves that depends on the size of
+            the graph alone, so that a program is placed the same way each time, which takes about a second at most.
+        seed: Where chance begins in a search: the same seed and costs give the same placement.
+
+    Raises:
+        InvalidArgumentError: it is none of these.
+        NotFoundError: there is no such file.
+    """
+    options.set_placer(as_placer(placer, budget, seed))
+
+
+@export("config.get_placer", as_is=True)
+def get_placer() -> str:
+    """How graphs are placed: ``"simple"``, ``"dynamic"``, or ``"plan"`` where a plan was given."""
+    current = options.current.placer
+    return current.kind if current.plan is None else "plan"
 
 
 def _as_devices(devices: Any) -> list[PhysicalDevice]:

@@ -36,7 +36,8 @@ def explain(what: Any = None) -> Explanation:
             graphs of its calls; a number, for that many of the last ops; nothing, for all that are remembered.
 
     Returns:
-        A sequence of assignments that prints as a table; ``to_dicts()`` gives it as plain data.
+        A sequence of assignments that prints as a table; ``to_dicts()`` gives it as plain data. Where the dynamic
+        placer has placed a graph, its ``plan`` says what that expects of a step, and the table ends with it.
 
     Example:
         >>> import situs as tf
@@ -47,7 +48,7 @@ def explain(what: Any = None) -> Explanation:
     if isinstance(what, BaseSession):
         return what.placement().explain()
     if isinstance(what, (Function, Method, ConcreteFunction)):
-        return Explanation(what.assignments(), what.replicas())
+        return Explanation(what.assignments(), what.replicas(), what.placement_plan())
     what = read(what)
     if isinstance(what, EagerTensor):
         return Explanation([] if what._made_by is None else [what._made_by])

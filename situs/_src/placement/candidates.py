@@ -33,7 +33,8 @@ class Assignment:
     """Where an op runs, with which kernel, and why.
 
     ``kind`` is the rule that decided: ``default``, ``requested``, ``soft`` or ``state``; in graphs also
-    ``colocated``, ``generator``, ``metadata`` and ``fixed``. ``node`` is the operation's name in its graph.
+    ``colocated``, ``generator``, ``metadata``, ``fixed`` and ``dynamic``, by predicted time. ``node`` is the name of
+    the operation in its graph.
     """
 
     op: str

@@ -14,10 +14,13 @@ import io
 from collections import deque
 from collections.abc import Iterator, Sequence
 from itertools import groupby
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from situs._src.ir.graph.replicas import Reduction, Replicas
 from situs._src.placement.candidates import Assignment
+
+if TYPE_CHECKING:
+    from situs._src.placement.search.plan import Plan
 
 REMEMBERED = 1024
 recent: deque[Assignment] = deque(maxlen=REMEMBERED)
@@ -29,11 +32,15 @@ class Explanation(Sequence[Assignment]):
     Args:
         assignments: Where they went.
         replicas: Whose they are, in a distributed step, and what its reductions move.
+        plan: The plan of the dynamic placer, where that placed them.
     """
 
-    def __init__(self, assignments: Sequence[Assignment], replicas: Replicas | None = None) -> None:
+    def __init__(
+        self, assignments: Sequence[Assignment], replicas: Replicas | None = None, plan: Plan | None = None
+    ) -> None:
         self._assignments = tuple(assignments)
         self._replicas = replicas
+        self.plan = plan
 
     @property
     def reductions(self) -> list[Reduction]:
@@ -53,7 +60,7 @@ class Explanation(Sequence[Assignment]):
 
     def __getitem__(self, key: Any) -> Any:
         found = self._assignments[key]
-        return Explanation(found, self._replicas) if isinstance(key, slice) else found
+        return Explanation(found, self._replicas, self.plan) if isinstance(key, slice) else found
 
     def __str__(self) -> str:
         from rich.console import Console  # loaded only when a table is printed
@@ -63,7 +70,10 @@ class Explanation(Sequence[Assignment]):
         lines = console.file.getvalue().splitlines()  # type: ignore[attr-defined]
         if self._replicas is not None:
             lines += self._replicas.summary({each.node: each.device.short_name for each in self._assignments})
-        return "\n".join(line.rstrip() for line in lines if line.strip())
+        from situs._src.placement.summary import summary  # here, because it loads NumPy
+
+        whole = [] if self.plan is None else ["", *summary(self.plan).splitlines()]
+        return "\n".join([*(line.rstrip() for line in lines if line.strip()), *whole])
 
     def __repr__(self) -> str:
         return str(self)

@@ -1,6 +1,6 @@
-"""What the program has said about placement as a whole: soft or hard, logged or silent.
+"""What the program has said about placement as a whole: soft or hard, logged or silent, by rules or by predicted time.
 
-Both can be changed at any time. A change empties the memos of all scopes, because the
+All of it can be changed at any time. A change empties the memos of all scopes, because the
 decisions in them were made under the old rules.
 """
 
@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from situs._src.base.devices import scope
 from situs._src.base.export import export
 from situs._src.base.settings import switch
+from situs._src.placement.placer_setting import SIMPLE, Placer
 
 
 @dataclass
@@ -19,6 +20,7 @@ class Options:
 
     soft: bool = False
     log: bool = False
+    placer: Placer = SIMPLE
 
 
 current = Options()
@@ -27,6 +29,12 @@ current = Options()
 def set_soft(enabled: bool) -> None:
     """Lets another device be taken where the requested one is missing or has no kernel."""
     current.soft = switch(enabled, "enabled")
+    scope.forget()
+
+
+def set_placer(placer: Placer) -> None:
+    """Says how the graphs of sessions and functions are placed that are made from now on."""
+    current.placer = placer
     scope.forget()
 
 

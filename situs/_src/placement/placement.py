@@ -9,6 +9,7 @@ print(placement)                        MatMul -> GPU:0 (default: first GPU with
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING
 
 from situs._src.base.devices.logical import Device
 from situs._src.ir.graph.graph import NameNotFoundError
@@ -16,6 +17,9 @@ from situs._src.ir.graph.node import Operation
 from situs._src.placement.candidates import Assignment
 from situs._src.placement.explain import Explanation
 from situs._src.placement.profile import Profile
+
+if TYPE_CHECKING:
+    from situs._src.placement.search.plan import Plan
 
 Reason = tuple[str, str]  # the kind and the detail of an `Assignment`
 
@@ -33,6 +37,7 @@ class Placement(Mapping[Operation, Assignment]):
         self._placed = placed
         self._profiles = profiles
         self._by_name: dict[str, Operation] = {}
+        self.plan: Plan | None = None  # of the dynamic placer, where that placed them
 
     def __getitem__(self, key: Operation | str) -> Assignment:
         """The assignment of an operation, which may be given by its name.
@@ -72,7 +77,7 @@ class Placement(Mapping[Operation, Assignment]):
 
     def explain(self) -> Explanation:
         """Every assignment with its reason, to be iterated or printed as a table."""
-        return Explanation(list(self.values()))
+        return Explanation(list(self.values()), plan=self.plan)
 
     def to_dicts(self) -> list[dict[str, str]]:
         """One plain dictionary per operation."""

@@ -15,12 +15,15 @@ What it prefers:
     v (CPU:0) ==> Assign    state is changed where it is, whatever is asked for the change
 
 There is no cost model in it. What was placed by an earlier run stays. Every decision keeps its reason.
+
+Whoever has a cost model (`placement.dynamic`) is asked between 2 and 3: it is given what is left to each operation, its
+`Wish`, and says what it prefers. What it does not say is decided as above.
 """
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
 from situs._src.base.devices.logical import Device
@@ -41,6 +44,26 @@ _logger = logging.getLogger("situs")
 FIXED: Reason = ("fixed", "placed by an earlier run")
 
 
+class Wish(NamedTuple):
+    """What is left to an operation once kernels, requests and groups have been looked at.
+
+    Attributes:
+        node: The operation.
+        devices: The devices that it may go to, best first; never empty.
+        group: The operation that stands for its group, the same for all members; None if it is tied to no other.
+        rule: How these devices came to be those: ``default``, ``requested``, ``soft`` or ``fixed``.
+    """
+
+    node: Operation
+    devices: Sequence[Device]
+    group: Operation | None
+    rule: str
+
+
+Preferences = Mapping[Operation, tuple[Device, Reason]]
+Choose = Callable[[Sequence[Wish]], Preferences]
+
+
 def place(
     nodes: Sequence[Operation],
     devices: Sequence[Device],
@@ -49,6 +72,7 @@ def place(
     log: bool = False,
     default: Device | None = None,
     fixed: Mapping[Operation, Device] | None = None,
+    choose: Choose | None = None,
 ) -> Placement:
     """Decides where every operation runs.
 
@@ -59,6 +83,7 @@ def place(
         log: Whether a line is printed for each operation.
         default: The device that operations without a request prefer; the caller's, for a ``tf.function``.
         fixed: Operations that must stay where an earlier run put them.
+        choose: Says which device an operation should have, of those that are left to it.
 
     Raises:
         UnknownDeviceError: a requested device does not exist.
@@ -67,7 +92,7 @@ def place(
     """
     if not devices:
         raise FailedPreconditionError("No devices are registered, so nothing can be placed.")
-    placer = _Placer(nodes, Machine(devices, soft, default), log, fixed or {})
+    placer = _Placer(nodes, Machine(devices, soft, default), log, fixed or {}, choose)
     return placer.run()
 
 
@@ -85,12 +110,18 @@ class _Choice(NamedTuple):
 
 class _Placer:
     def __init__(
-        self, nodes: Sequence[Operation], machine: Machine, log: bool, fixed: Mapping[Operation, Device]
+        self,
+        nodes: Sequence[Operation],
+        machine: Machine,
+        log: bool,
+        fixed: Mapping[Operation, Device],
+        choose: Choose | None,
     ) -> None:
         self.nodes = nodes
         self.machine = machine
         self.log = log
         self.fixed = fixed
+        self.choose = choose
         self.profiles: dict[Operation, Profile] = {}
         self.placed: dict[Operation, tuple[Device, Reason]] = {}
         self.colocation = Colocation(self._limits, machine.soft, log)
@@ -99,10 +130,13 @@ class _Placer:
     def run(self) -> Placement:
         self._read_profiles()
         self._tie()
+        preferred = {} if self.choose is None else self.choose([self._wish(node) for node in self.nodes])
         generators = []
         for node in self.nodes:
             if node in self.fixed:
                 self._assign(node, self.fixed[node], FIXED)
+            elif node in preferred:
+                self._settle(node, preferred[node])
             elif not node.inputs and is_generator(node):
                 generators.append(node)
             else:
@@ -146,6 +180,15 @@ class _Placer:
                 self.colocation.join(node, name)
             if node.name in named:
                 self.colocation.join(node, node.name)
+
+    def _wish(self, node: Operation) -> Wish:
+        """What is left to an operation."""
+        group = self.colocation.find(node)
+        leader = None if group is None else group.members[0]
+        if node in self.fixed:
+            return Wish(node, (self.fixed[node],), leader, FIXED[0])
+        choice = self._choice(node, group)
+        return Wish(node, tuple(choice.devices), leader, choice.rule)
 
     # Where they go.
 

@@ -29,6 +29,10 @@ from situs._src.ops.call import partitioned_call
 from situs._src.ops.inner import building, graph_for, hold, symbolic
 from situs._src.placement import options
 from situs._src.placement.candidates import Assignment
+from situs._src.placement.placer_setting import Placer
+from situs._src.placement.search.plan import Plan
+from situs._src.runtime.dynamic.engine import DynamicEngine
+from situs._src.runtime.dynamic.program import AdaptiveProgram
 from situs._src.runtime.eager.bridge import Place, home_of, place
 from situs._src.runtime.eager.execute import decide, note
 from situs._src.runtime.eager.tensor import EagerTensor, wrap_checked
@@ -100,6 +104,10 @@ class Ready:
         """Where the operations of the program run."""
         return list(assignments_in(self._program.plan))
 
+    def placement_plan(self) -> Plan | None:
+        """The plan of the dynamic placer, where that has placed the program."""
+        return self._program.engine.plan if isinstance(self._program, AdaptiveProgram) else None
+
 
 class ConcreteFunction:
     """A ``tf.function`` for one kind of arguments: a graph that can be called.
@@ -111,6 +119,7 @@ class ConcreteFunction:
         name: The name of the Python function.
         number: What tells this graph from the others of the program.
         inside: Gives the graph of a kind that lies inside another one.
+        placer: How it is placed; None for as the program says.
     """
 
     def __init__(
@@ -121,8 +130,10 @@ class ConcreteFunction:
         name: str,
         number: int,
         inside: Callable[[Graph, Kind], ConcreteFunction],
+        placer: Placer | None = None,
     ) -> None:
         self.kind = kind
+        self._placer = placer
         self.name = f"__inference_{name}_{number}"
         self._title = name
         self._traced = traced
@@ -229,6 +240,11 @@ class ConcreteFunction:
             graphs += [held for node in graph.operations for _, held in graphs_of(node)]
         return together(found) if found else None
 
+    def placement_plan(self) -> Plan | None:
+        """The plan of the dynamic placer for the first program that it has placed."""
+        plans = (ready.placement_plan() for ready in list(self._programs.values()))
+        return next((plan for plan in plans if plan is not None), None)
+
     # Calling it.
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
@@ -308,13 +324,15 @@ class ConcreteFunction:
             raise DTypeError(f"{self._title} is called with tensors; a TensorSpec is for get_concrete_function(...).")
         self._tell()
         where = tuple([tensor._place.device for tensor in tensors])
-        default = None if here.scope.stops else decide(partitioned_call, {}, self.name).device
+        wanted = None if here.scope.stops else decide(partitioned_call, {}, self.name)
+        default = None if wanted is None else wanted.device
+        asked = wanted is not None and wanted.kind == "requested"
         soft, log = options.current.soft, options.current.log
-        key = (where, default, soft, log)
+        key = (where, default, asked, soft, log, self._placer or options.current.placer)
         found = self._programs.get(key)
         if found is None:
             with self._lock:  # where another thread may have made it meanwhile
-                found = self._programs.get(key) or self._make(where, default, soft, log)
+                found = self._programs.get(key) or self._make(where, default, soft, log, asked)
                 self._programs[key] = found
         if log:
             print(f"Executing op {self.name} in device {(default or process.devices()[0]).name}", flush=True)
@@ -324,14 +342,35 @@ class ConcreteFunction:
         for listener in on_call:
             listener(self)
 
-    def _make(self, where: tuple[Device, ...], default: Device | None, soft: bool, log: bool) -> Ready:
+    def _make(
+        self, where: tuple[Device, ...], default: Device | None, soft: bool, log: bool, asked: bool = False
+    ) -> Ready:
         graph = self.graph
         feeds = list(zip(graph.arguments, where, strict=True))
         fixed = {tensor.op: device for tensor, device in feeds}
         ordered = bool(self._traced.effects)  # one after another, or with what keeps them in order
         pool = shared_pool(threads.current.inter) if self.replicas() is not None or not ordered else None
+        placer = self._placer or options.current.placer
         devices = process.devices()
-        engine = Engine(graph, devices, soft=soft, log=log, pool=pool, default=default, fixed=fixed, ordered=ordered)
+        engine: Engine
+        if placer.is_dynamic:
+            engine = DynamicEngine(
+                graph,
+                devices,
+                placer,
+                soft=soft,
+                log=log,
+                pool=pool,
+                default=default,
+                fixed=fixed,
+                ordered=ordered,
+                caller=default if asked else None,
+            )
+            engine.prepare(feeds, graph.results, self._traced.effects)
+        else:
+            engine = Engine(
+                graph, devices, soft=soft, log=log, pool=pool, default=default, fixed=fixed, ordered=ordered
+            )
         placement = engine.placement()
         assignments = [placement[tensor.op] for tensor in graph.results]
         homes = [home_of(assignment) for assignment in assignments]

@@ -16,7 +16,7 @@ import functools
 import itertools
 import re
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from weakref import ref
 
 from situs._src.base.devices import scope
@@ -28,6 +28,8 @@ from situs._src.ir.graph.graph import Graph
 from situs._src.ir.graph.replicas import Replicas, together
 from situs._src.ops.inner import building, graph_for
 from situs._src.placement.candidates import Assignment
+from situs._src.placement.placer_setting import Placer, as_placer
+from situs._src.placement.search.plan import Plan
 from situs._src.tracing import hooks
 from situs._src.tracing.autograph.calls import requested
 from situs._src.tracing.concrete import ConcreteFunction
@@ -38,6 +40,9 @@ from situs._src.tracing.parameters import Parameters
 from situs._src.tracing.retracing import Watch, watch_of
 from situs._src.tracing.trace import trace
 from situs._src.tracing.traces import Traces
+
+if TYPE_CHECKING:
+    from situs._src.placement.placer_setting import AnyPlacer
 
 _CALLED = "__called_functions"  # a collection: what is kept there lives as long as the graph
 _numbers = itertools.count()
@@ -77,12 +82,14 @@ class Function:
         autograph: bool = True,
         reduce_retracing: bool = False,
         name: str | None = None,
+        placer: Placer | None = None,
     ) -> None:
         functools.update_wrapper(self, python_function)
         self.python_function = python_function
         self._name = str(name or getattr(python_function, "__name__", type(python_function).__name__))
         self._autograph = autograph
         self._reduce_retracing = reduce_retracing
+        self._placer = placer
         self._parameters = Parameters(python_function, input_signature)
         self._traced_function = requested(python_function) if autograph else python_function
         self._graphs = Traces()
@@ -162,6 +169,11 @@ class Function:
         found = [replicas for graph in self._graphs if (replicas := graph.replicas()) is not None]
         return together(found) if found else None
 
+    def placement_plan(self) -> Plan | None:
+        """The plan of the dynamic placer for the first of its graphs that it has placed."""
+        plans = (graph.placement_plan() for graph in self._graphs)
+        return next((plan for plan in plans if plan is not None), None)
+
     def _in(self, graph: Graph, kind: Kind) -> ConcreteFunction:
         """The function's graph inside another one, whose device scope holds in it as well."""
         kept = graph.get_collection_ref(_CALLED)
@@ -199,7 +211,8 @@ class Function:
                 traced = trace(function, kind, names, outer, tensors)
             self._traces += 1
         self._kinds.add(kind)
-        return ConcreteFunction(traced, kind, self._parameters, _title(self._name), next(_numbers), self._in)
+        number, title = next(_numbers), _title(self._name)
+        return ConcreteFunction(traced, kind, self._parameters, title, number, self._in, self._placer)
 
     # As a method.
 
@@ -257,11 +270,12 @@ class Function:
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Function:
         function = copy.deepcopy(self.python_function, memo)
-        return Function(function, self.input_signature, self._autograph, self._reduce_retracing, self._name)
+        options = (self._autograph, self._reduce_retracing, self._name, self._placer)
+        return Function(function, self.input_signature, *options)
 
     def __reduce__(self) -> Any:
-        given = (self.python_function, self.input_signature, self._autograph, self._reduce_retracing, self._name)
-        return Function, given
+        options = (self._autograph, self._reduce_retracing, self._name, self._placer)
+        return Function, (self.python_function, self.input_signature, *options)
 
     def __repr__(self) -> str:
         return f"<tf.function {self.python_function!r}>"
@@ -330,6 +344,7 @@ def function(
     experimental_relax_shapes: bool | None = None,
     experimental_compile: bool | None = None,
     experimental_follow_type_hints: bool | None = None,
+    placer: AnyPlacer | None = None,
 ) -> Any:
     """Makes a Python function run as a graph.
 
@@ -345,6 +360,8 @@ def function(
         experimental_relax_shapes: The old name of `reduce_retracing`.
         experimental_compile: The old name of `jit_compile`.
         experimental_follow_type_hints: Accepted for TensorFlow's programs.
+        placer: How its graphs are placed, as ``tf.config.set_placer`` says it for all: ``"simple"``, ``"dynamic"``, or
+            a plan. Not in TensorFlow.
 
     Example:
         >>> import situs as tf
@@ -358,8 +375,9 @@ def function(
     if reduce_retracing is not None:
         relax = switch(reduce_retracing, "reduce_retracing") or relax
     autograph = switch(autograph, "autograph")
+    chosen = None if placer is None else as_placer(placer)
 
     def decorate(python_function: Callable[..., Any]) -> Function:
-        return Function(python_function, input_signature, autograph, relax)
+        return Function(python_function, input_signature, autograph, relax, placer=chosen)
 
     return decorate if func is None else decorate(func)

@@ -30,7 +30,7 @@ typedef struct {
     const int32_t *consumer_start, *consumer;      /* who takes a tensor */
     const int32_t *relay;                          /* [device, device]; -1: there is a link */
     const int32_t *resource_start, *resource;      /* [device, device]: what a link occupies */
-    const int32_t *lane_start;                     /* [device + 1] */
+    const int32_t *lane_start;                     /* [device, 2]: the first, and the one after the last */
     const int32_t *is_host, *is_relay;             /* [device] */
     const int32_t *block_start, *block_node;       /* nodes that move together */
     const int32_t *candidate_start, *candidate;    /* devices that a block may be on */
@@ -83,8 +83,8 @@ static int make_step_room(const Flat *p, StepRoom *w) {
     size_t tk = (size_t)p->tensors * p->devices;
     w->finish = room(p->nodes, 8);
     w->arrival = room(tk, 8);
-    w->lane = room(p->lanes, 8);
-    w->resource = room(p->resources, 8);
+    w->lane = room((size_t)p->lanes + p->resources, 8);
+    w->resource = w->lane ? w->lane + p->lanes : NULL; /* a negative number is a lane */
     w->held = room(p->devices, 8);
     w->peak = room(p->devices, 8);
     w->left = room(tk, 4);
@@ -94,7 +94,7 @@ static int make_step_room(const Flat *p, StepRoom *w) {
 }
 
 static void free_step_room(StepRoom *w) {
-    free(w->finish), free(w->arrival), free(w->lane), free(w->resource), free(w->held), free(w->peak);
+    free(w->finish), free(w->arrival), free(w->lane), free(w->held), free(w->peak);
     free(w->left), free(w->pending), free(w->holds);
 }
 
@@ -179,21 +179,20 @@ static double step(const Flat *p, const int32_t *dev, StepRoom *w, double enough
     size_t tk = (size_t)p->tensors * k;
     double end = 0.0, over = 0.0;
     for (size_t i = 0; i < tk; i++) w->arrival[i] = -1.0;
-    for (int32_t i = 0; i < p->lanes; i++) w->lane[i] = 0.0;
-    for (int32_t i = 0; i < p->resources; i++) w->resource[i] = 0.0;
+    for (int32_t i = 0; i < p->lanes + p->resources; i++) w->lane[i] = 0.0;
     for (int32_t d = 0; d < k; d++) w->held[d] = 0.0;
     for (int32_t v = 0; v < p->nodes; v++) w->held[dev[v]] += p->weights[v];
     for (int32_t d = 0; d < k; d++) w->peak[d] = w->held[d];
     if (p->check_memory) begin_memory(p, dev, w);
     for (int32_t v = 0; v < p->nodes; v++) {
-        int32_t d = dev[v], lane = p->lane_start[d];
+        int32_t d = dev[v], lane = p->lane_start[2 * d];
         double ready = 0.0;
         for (int32_t i = p->in_start[v]; i < p->in_start[v + 1]; i++) {
             int32_t t = p->in_tensor[i], u = p->producer[t];
             double at = dev[u] == d ? w->finish[u] : bring(p, w, t, dev[u], d, w->finish[u]);
             if (at > ready) ready = at;
         }
-        for (int32_t i = lane + 1; i < p->lane_start[d + 1]; i++)
+        for (int32_t i = lane + 1; i < p->lane_start[2 * d + 1]; i++)
             if (w->lane[i] < w->lane[lane]) lane = i;
         if (w->lane[lane] > ready) ready = w->lane[lane];
         double done = ready + p->time[(size_t)v * k + d];

@@ -133,7 +133,8 @@ def flatten(problem: Problem, blocks: Blocks, orders: Sequence[Sequence[int]] | 
     out_start, out_tensor = _rows(makes)
     consumer_start, consumer = _rows(consumers)
     graph = _BlockGraph(problem, blocks, consumers, price_in, price_out)
-    resources, resource_start, resource = _resources(problem)
+    lane_start = _lanes(problem)
+    resources, resource_start, resource = _resources(problem, lane_start)
     relay = np.full((k, k), -1, np.int32)
     latency, per_byte = np.zeros((k, k)), np.zeros((k, k))
     for (source, target), route in problem.routes.items():
@@ -163,7 +164,7 @@ def flatten(problem: Problem, blocks: Blocks, orders: Sequence[Sequence[int]] | 
         blocks=len(blocks),
         resources=resources,
         orders=len(orders),
-        lanes=sum(device.lanes for device in problem.devices),
+        lanes=int(lane_start.max(initial=0)),
         check_memory=int(has_bytes and bool((limit < everything).any())),
         time=times,
         tail=_tails(problem, times, consumers, makes),
@@ -187,7 +188,7 @@ def flatten(problem: Problem, blocks: Blocks, orders: Sequence[Sequence[int]] | 
         relay=relay,
         resource_start=resource_start,
         resource=resource,
-        lane_start=np.cumsum([0, *(device.lanes for device in problem.devices)], dtype=np.int32),
+        lane_start=lane_start,
         is_host=np.array([device.is_host for device in problem.devices], np.int32),
         is_relay=relays,
         block_start=block_start,
@@ -285,13 +286,36 @@ def _tails(
     return np.array(tails, float) * (1 - 1e-9)
 
 
-def _resources(problem: Problem) -> tuple[int, Ints, Ints]:
+def _lanes(problem: Problem) -> Ints:
+    """For each device its first lane and the one after its last; devices with the same processor have the same ones."""
+    found: dict[str | int, tuple[int, int]] = {}
+    total = 0
+    for d, device in enumerate(problem.devices):
+        key = d if device.processor is None else device.processor
+        if key not in found:
+            sharing = [other.lanes for other in problem.devices if other.processor == device.processor]
+            count = device.lanes if device.processor is None else max(sharing)
+            found[key] = total, total + count
+            total += count
+    ranges = [found[d if device.processor is None else device.processor] for d, device in enumerate(problem.devices)]
+    return np.array(ranges, np.int32).reshape(-1)
+
+
+def _resources(problem: Problem, lane_start: Ints) -> tuple[int, Ints, Ints]:
+    """How many resources there are, and those of each pair of devices; lanes of processors have negative numbers."""
+    lanes = int(lane_start.max(initial=0))
     names: dict[str, int] = {}
+    of_processors = {
+        device.processor: int(lane_start[2 * d]) - lanes
+        for d, device in enumerate(problem.devices)
+        if device.processor is not None
+    }
     width = len(problem.devices)
     found: list[list[int]] = [[] for _ in range(width * width)]
     for link in problem.links:
         for name in link.resources:
-            found[link.source * width + link.target].append(names.setdefault(name, len(names)))
+            number = of_processors[name] if name in of_processors else names.setdefault(name, len(names))
+            found[link.source * width + link.target].append(number)
     starts, flat = _rows(found)
     return len(names), starts, flat
 

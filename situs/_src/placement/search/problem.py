@@ -54,12 +54,15 @@ class Device:
         kind: ``CPU`` for the host; any other word for what has a memory of its own.
         memory: How many bytes fit; None for no limit.
         lanes: How many nodes it runs side by side: streams of a card, cores of a host.
+        processor: What computes for it, if that computes for others too: devices with the same processor share its
+            lanes. Logical devices of one card do, and virtual ones of the host. None for one of its own.
     """
 
     name: str
     kind: str
     memory: float | None = None
     lanes: int = 1
+    processor: str | None = None
 
     @property
     def is_host(self) -> bool:
@@ -121,7 +124,7 @@ class Link:
         latency: What any transfer takes.
         seconds_per_byte: What each byte adds.
         resources: What a transfer occupies alone: a copy engine, a bus. Links that name the same resource wait for
-            each other.
+            each other. The name of a processor is that processor's first lane: a copy that the host itself makes.
     """
 
     source: int
@@ -402,7 +405,7 @@ def _to_json(problem: Problem) -> dict[str, Json]:
         "format": FORMAT,
         "version": VERSION,
         "rests_on": list(problem.rests_on),
-        "devices": [{"name": d.name, "kind": d.kind, "memory": d.memory, "lanes": d.lanes} for d in problem.devices],
+        "devices": [_device_row(device) for device in problem.devices],
         "links": [
             {
                 "from": names[link.source],
@@ -416,6 +419,11 @@ def _to_json(problem: Problem) -> dict[str, Json]:
         "nodes": nodes,
         "tensors": tensors,
     }
+
+
+def _device_row(device: Device) -> dict[str, Json]:
+    row: dict[str, Json] = {"name": device.name, "kind": device.kind, "memory": device.memory, "lanes": device.lanes}
+    return row if device.processor is None else {**row, "processor": device.processor}
 
 
 class _Reader:
@@ -447,7 +455,8 @@ class _Reader:
         lanes = row.get("lanes", 1)
         if not isinstance(lanes, int) or isinstance(lanes, bool):
             raise ArgumentError(f"{where}: lanes must be a whole number, got {shown(lanes)}.")
-        return Device(text(row, "name", where), text(row, "kind", where), memory, lanes)
+        processor = None if row.get("processor") is None else text(row, "processor", where)
+        return Device(text(row, "name", where), text(row, "kind", where), memory, lanes, processor)
 
     def _link(self, data: object, where: str) -> Link:
         row = table_of(data, where)

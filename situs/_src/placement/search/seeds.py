@@ -258,7 +258,11 @@ class _Lists:
         self.problem = problem = rules.problem
         self.place = [-1] * len(rules.blocks)
         self.held = [0.0] * len(problem.devices)
-        self.free = [[0.0] * device.lanes for device in problem.devices]
+        shared: dict[str | int, list[float]] = {}
+        for d, device in enumerate(problem.devices):
+            mine = shared.setdefault(d if device.processor is None else device.processor, [])
+            mine += [0.0] * (device.lanes - len(mine))
+        self.free = [shared[d if each.processor is None else each.processor] for d, each in enumerate(problem.devices)]
         self.finish = [0.0] * len(problem.nodes)
         self.takes: list[list[int]] = [[] for _ in problem.nodes]
         self.gives: list[list[int]] = [[] for _ in problem.nodes]

@@ -171,7 +171,8 @@ class Step:
         self.takes = rows_of(flat.in_start, flat.in_tensor)
         self.makes = rows_of(flat.out_start, flat.out_tensor)
         self.consumers = rows_of(flat.consumer_start, flat.consumer)
-        self.resources = rows_of(flat.resource_start, flat.resource)
+        rows = rows_of(flat.resource_start, flat.resource)
+        self.resources = [[flat.lanes + number for number in row] for row in rows]  # after the lanes, or one of these
         self.trace: Trace | None = None
         self.peak: list[float] = []
 
@@ -182,8 +183,7 @@ class Step:
         self.dev = dev
         self.finish = finish = [0.0] * flat.nodes
         self.arrival = [-1.0] * (flat.tensors * k)
-        self.free = free = [0.0] * flat.lanes
-        self.engine = [0.0] * flat.resources
+        self.free = self.engine = free = [0.0] * (flat.lanes + flat.resources)
         self.held = held = [0.0] * k
         for v, d in enumerate(dev):
             held[d] += self.weights[v]
@@ -199,8 +199,8 @@ class Step:
                 at = finish[u] if dev[u] == d else self._bring(t, dev[u], d, finish[u])
                 if at > ready:
                     ready = at
-            lane = lanes[d]
-            for i in range(lane + 1, lanes[d + 1]):
+            lane = lanes[2 * d]
+            for i in range(lane + 1, lanes[2 * d + 1]):
                 if free[i] < free[lane]:
                     lane = i
             if free[lane] > ready:
@@ -208,7 +208,7 @@ class Step:
             done = ready + time[v * k + d]
             finish[v] = free[lane] = done
             if self.trace is not None:
-                self.trace.runs.append((v, lane - lanes[d], ready, done))
+                self.trace.runs.append((v, lane - lanes[2 * d], ready, done))
             if done > end:
                 end = done
             if done + tail[v] > enough:
@@ -471,7 +471,8 @@ def _by_model(flat: Flat, devices: list[int], objective: Objective, trace: Trace
             work = sum(load.time[v * flat.devices + d] for v, e in enumerate(devices) if e == d)
             trace.loads.append((d, work, load.load[d]))
         return load.value()[0], load.peak
-    model: Step | Latency = Step(flat) if objective == "step" else Latency(flat)
+    counted = replace(flat, check_memory=1)  # what is held is told, whether or not there is a limit to it
+    model: Step | Latency = Step(counted) if objective == "step" else Latency(counted)
     model.trace = trace
     return model.run(devices)[0], model.peak
 

@@ -16,6 +16,8 @@ from typing import Any
 
 import torch
 from torch.utils._python_dispatch import TorchDispatchMode as TorchDispatchMode  # needed: sees each call on paper
+from torch.utils._pytree import tree_leaves as tree_leaves  # needed by `situs.torch`: what a module takes and returns
+from torch.utils._pytree import tree_map as tree_map
 
 # Memory.
 

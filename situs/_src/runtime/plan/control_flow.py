@@ -183,7 +183,7 @@ class _Holder:
         saved: Iterable[SymbolicTensor],
     ) -> Plan:
         planner = self.builder.planner
-        placement = planner.place_inner(graph, {tensor.op: where for tensor, where in inside})
+        placement = planner.place_inner(graph, {tensor.op: where for tensor, where in inside}, self.device)
         homes = dict(inside)
         stay = [(tensor, homes.get(tensor) or home_of(placement[tensor.op])) for tensor in saved]
         plan = planner.plan(placement, inside, [*results, *stay], effects_of(graph), roots)

@@ -40,14 +40,14 @@ from situs._src.runtime.plan.prune import producers, prune
 from situs._src.runtime.plan.transfer import transfer
 from situs._src.runtime.symbolic.fold import constant_value
 
-PlaceInner = Callable[[FunctionGraph, dict[Operation, Device]], Placed]
+PlaceInner = Callable[[FunctionGraph, dict[Operation, Device], Device], Placed]
 
 
 class Planner:
     """Makes plans for one set of devices.
 
     Args:
-        place_inner: Places the graphs of branches, loop bodies and functions.
+        place_inner: Places the graphs of branches, loop bodies and functions, given the device of their holder.
         side_by_side: Whether the plans may run on several threads.
     """
 

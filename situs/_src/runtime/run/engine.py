@@ -137,7 +137,8 @@ class Engine:
         """Whether an operation keeps its device: it has state there, or was asked to move when it was too late."""
         return node.op_def.stateful or self._requested[node] != node.device
 
-    def _place_inner(self, graph: FunctionGraph, fixed: dict[Operation, Device]) -> Placement:
+    def _place_inner(self, graph: FunctionGraph, fixed: dict[Operation, Device], holder: Device) -> Placement:
+        """Places a graph that an operation holds, by the rules of this engine, whatever device the holder is on."""
         return self._placed_with(graph.operations, fixed)
 
     def _placed_with(self, operations: Sequence[Operation], fixed: dict[Operation, Device]) -> Placement:

@@ -8,7 +8,7 @@ values to the host (`runtime.run.swap`).
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import cached_property
 from typing import Any
 
@@ -30,6 +30,7 @@ from situs._src.runtime.run.trace import Recorder
 from situs._src.runtime.run.verify import checking
 
 SCRIPTED_AFTER = 10  # runs
+listener: Callable[[Plan, Recorder], None] | None = None  # told of every run, recorded, while somebody profiles
 
 
 class Program:
@@ -53,6 +54,7 @@ class Program:
         self._asking: Function | None = None
         self._is_final = False  # the function will not be made again
         self._runs = 0
+        self._was_run = False  # since somebody profiles: a first run is not worth recording
         self._capturing = None if verifying() else capturing(plan)
 
     def run(
@@ -69,6 +71,10 @@ class Program:
         Raises:
             OpError: a call failed; the error names the operation and the user's line that made it.
         """
+        told = listener if recorder is None else None
+        if told is not None:
+            recorder = Recorder() if self._was_run else None
+            self._was_run = True
         try:
             with below_autograd():  # nothing here is recorded for PyTorch's own gradients
                 if (swap.switch.on or self._swaps) and self._can_swap:
@@ -84,6 +90,8 @@ class Program:
                     results = self._function()(run, *values) if captured is None else captured
                 if not results:
                     self._wait()
+                if told is not None and recorder is not None:
+                    told(self.plan, recorder)
                 return results
         except Exception as error:
             raise _alone(explained(error), error) from None

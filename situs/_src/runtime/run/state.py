@@ -6,11 +6,12 @@ Kernels that declare a parameter ``run`` are given the `Run`; through it they re
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 from weakref import WeakKeyDictionary
 
 from situs._src.base import locks
+from situs._src.base.devices.logical import Device
 from situs._src.base.errors import CancelledError, DeadlineExceededError
 from situs._src.base.streams import Position, Stream
 from situs._src.runtime.eager.cell import Cell
@@ -34,6 +35,20 @@ class State:
             with self._lock:
                 found = self._cells.get(name) or self._cells.setdefault(name, make())
         return found
+
+    def find_cell(self, name: str) -> Cell | None:
+        """The cell of a variable, if it has one already."""
+        return self._cells.get(name)
+
+    def bytes_on(self, names: Iterable[str]) -> dict[Device, int]:
+        """How many bytes the values of some variables take on each device."""
+        found: Counter[Device] = Counter()
+        for name in names:
+            cell = self._cells.get(name)
+            value = None if cell is None else cell.value
+            if cell is not None and value is not None:
+                found[cell.place.device] += int(getattr(value, "nbytes", 0))
+        return dict(found)
 
     def has_cell(self, name: str) -> bool:
         """Whether a variable has a cell already."""

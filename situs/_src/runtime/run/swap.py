@@ -36,6 +36,7 @@ from situs._src.runtime.eager.oom import bytes_asked, exhausted, is_shortage
 from situs._src.runtime.eager.torch_private import storage_key
 from situs._src.runtime.plan.lifetimes import Lifetimes
 from situs._src.runtime.plan.plan import OTHERS_MAY_RUN, Call, Literal, Plan, Slot, Source, slots_in
+from situs._src.runtime.run import trace
 from situs._src.runtime.run.control_flow import Held
 from situs._src.runtime.run.emit import value_of
 from situs._src.runtime.run.failure import explained, in_call
@@ -172,7 +173,7 @@ class _Swapping:
             frame.values.clear()  # an error that is on its way holds the frame
 
     def _call(self, frame: _Frame, call: Call) -> None:
-        start = time.time_ns()
+        start = trace.now()
         arguments = self._given(frame)
         function = self._function(frame, call)
         try:

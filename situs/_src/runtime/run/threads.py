@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import os
 import threading
-import time
 from collections import deque
 from collections.abc import Hashable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -31,6 +30,7 @@ from situs._src.runtime.eager.torch_private import below_autograd
 from situs._src.runtime.plan.effects import in_order
 from situs._src.runtime.plan.plan import Call, Plan, makers, slots_in, waits_for
 from situs._src.runtime.plan.ready import BLOCKING, CHEAP, SLOW, Ready, Work, rounds
+from situs._src.runtime.run import trace
 from situs._src.runtime.run.emit import value_of
 from situs._src.runtime.run.failure import explained, in_call
 from situs._src.runtime.run.state import Run
@@ -249,7 +249,7 @@ class _Running:
         call = self.schedule.plan.calls[number]
         arguments: list[Any] = []
         try:
-            start = time.time_ns()
+            start = trace.now()
             arguments = [value_of(source, self.values) for source in call.inputs]
             self.run.check()  # only now: a run that has failed lets go of its values
             made = call.function(self.run, *arguments) if call.takes_run else call.function(*arguments)

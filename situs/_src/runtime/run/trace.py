@@ -13,6 +13,8 @@ import torch
 from situs._src.runtime.eager.bridge import torch_device
 from situs._src.runtime.plan.plan import Call
 
+now: Callable[[], int] = time.time_ns  # the system's clock
+
 
 @dataclass(frozen=True)
 class Event:
@@ -35,7 +37,7 @@ class Recorder:
         """What `emit` puts around each call to time it."""
 
         def timed(*values: Any) -> Any:
-            start = time.time_ns()
+            start = now()
             made = call.function(*values)
             self.note(call, start, made)
             return made
@@ -47,7 +49,7 @@ class Recorder:
         _finish(call)
         values = (made,) if call.single else tuple(made)
         sizes = tuple(_size(value) for value in values)
-        self.events.append(Event(call, start, time.time_ns(), threading.get_ident(), sizes))
+        self.events.append(Event(call, start, now(), threading.get_ident(), sizes))
 
 
 def _finish(call: Call) -> None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import sys
 import warnings
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from situs._src.base import locks
@@ -20,6 +20,8 @@ from situs._src.base.devices.logical import CPU_MEMORY_LIMIT, Device, LogicalDev
 from situs._src.base.devices.physical import PhysicalDevice
 from situs._src.base.devices.spec import parse_spec
 from situs._src.base.errors import AlreadyExistsError, DTypeError, InvalidArgumentError, NotFoundError
+from situs._src.placement import options
+from situs._src.placement.placer_setting import Placer
 from situs._src.runtime.eager.cuda_memory import in_use
 from situs._src.runtime.run.threads import Pool, shared_pool
 
@@ -39,6 +41,7 @@ class SessionConfig:
     timeout_ms: int
     swaps: bool
     adds_shapes: bool
+    placer: Placer
 
 
 def read_config(config: object) -> SessionConfig:
@@ -55,12 +58,12 @@ def read_config(config: object) -> SessionConfig:
         config = ConfigProto()
     if not isinstance(config, ConfigProto):
         raise DTypeError(f'Argument `config` must be a tf.ConfigProto, but got "{type(config).__name__}"')
-    options = config.gpu_options
-    if options.visible_device_list:
-        _show_cards(options.visible_device_list)
-    share = options.per_process_gpu_memory_fraction
+    asked = config.gpu_options
+    if asked.visible_device_list:
+        _show_cards(asked.visible_device_list)
+    share = asked.per_process_gpu_memory_fraction
     fraction = policy.check_fraction(share) if share else None  # 0 is how a message says nothing
-    request = policy.Request(options.allow_growth, fraction, _parts(options))
+    request = policy.Request(asked.allow_growth, fraction, _parts(asked))
     if not policy.ask(request, in_use):
         _warn_too_late(request)
     if config.intra_op_parallelism_threads and not process.initialized:
@@ -74,6 +77,7 @@ def read_config(config: object) -> SessionConfig:
         timeout_ms=config.operation_timeout_in_ms,
         swaps=config.graph_options.rewrite_options.memory_optimization in swapping,
         adds_shapes=config.graph_options.infer_shapes,
+        placer=_placer(config),
     )
 
 
@@ -204,6 +208,22 @@ def _cpus(devices: list[Device], count: int) -> list[Device]:
             index = len(own) + len(_extra_cpus)
             _extra_cpus.append(Device("CPU", index, own[0].physical, CPU_MEMORY_LIMIT))
     return (own + _extra_cpus)[:count]
+
+
+# Placement.
+
+
+def _placer(config: ConfigProto) -> Placer:
+    """The placer of a session: the dynamic one if it asks for placements to be looked at again, else the program's.
+
+    ``placement_period`` is the field that TensorFlow has for it: after how many steps devices are assigned anew.
+    """
+    chosen = options.current.placer
+    if config.placement_period < 0:
+        raise InvalidArgumentError(f"placement_period is a number of steps from 0 on, got {config.placement_period}.")
+    if not config.placement_period:
+        return chosen
+    return replace(chosen, kind="dynamic", period=config.placement_period)
 
 
 # Threads.

@@ -15,6 +15,7 @@ import numpy as np
 from situs._src.base.devices.scope import build_into, here
 from situs._src.base.dtype import DType
 from situs._src.base.errors import ArgumentError, DTypeError, InvalidArgumentError, ResourceExhaustedError, shown
+from situs._src.base.shapes import TensorShape
 from situs._src.base.tensor import Tensor, read
 from situs._src.ir.graph.graph import Graph
 from situs._src.ir.graph.node import Operation
@@ -173,3 +174,15 @@ def _as_numpy_does(tensor: SymbolicTensor, value: object, dtype: DType) -> np.nd
     except (TypeError, ValueError) as error:
         kind = DTypeError if isinstance(error, TypeError) else ArgumentError
         raise kind(f"Cannot feed {shown(value)} for Tensor {tensor.name} of {dtype.name}: {error}.") from None
+
+
+def shapes_of(tensors: Iterable[SymbolicTensor], values: Iterable[object]) -> dict[SymbolicTensor, TensorShape]:
+    """The shapes of the values that tensors are fed with, as far as values say them without being converted."""
+    found = {}
+    for tensor, value in zip(tensors, values, strict=True):
+        shape = getattr(value, "shape", None)
+        if shape is not None:
+            found[tensor] = TensorShape(shape)
+        elif tensor.shape.is_fully_defined():
+            found[tensor] = tensor.shape
+    return found

@@ -26,6 +26,8 @@ from situs._src.ir.graph.node import Operation
 from situs._src.ir.graph.tensor import SymbolicTensor
 from situs._src.placement.log import print_device_mapping
 from situs._src.placement.placer import Placement
+from situs._src.runtime.dynamic.engine import DynamicEngine
+from situs._src.runtime.dynamic.learn import learn
 from situs._src.runtime.eager.bridge import Value, host
 from situs._src.runtime.eager.tensor import to_client
 from situs._src.runtime.run.engine import Engine
@@ -34,7 +36,7 @@ from situs._src.runtime.run.state import Run, State
 from situs._src.runtime.run.trace import Recorder
 from situs._src.runtime.session.config import memory_is_settled, read_config
 from situs._src.runtime.session.deadline import within
-from situs._src.runtime.session.feeds import as_mapping, feed_tensors, feed_value, flattened
+from situs._src.runtime.session.feeds import as_mapping, feed_tensors, feed_value, flattened, shapes_of
 from situs._src.runtime.session.fetches import Fetches
 from situs._src.runtime.session.partial import PartialRun
 from situs._src.runtime.session.partition import fill_partitions
@@ -73,21 +75,37 @@ class BaseSession:
         self._graph = context.get_default_graph() if graph is None else graph
         self._config = read_config(config)
         self._state = State()
-        self._engine = Engine(
-            self._graph,
-            self._config.devices,
-            soft=self._config.soft,
-            log=self._config.log,
-            pool=self._config.pool,
-            pruned=self._config.pruned,
-            swaps=self._config.swaps,
-        )
+        self._engine = self._make_engine()
         self._programs: dict[Any, Program] = {}  # by what is fetched and fed
         self._prepared: dict[Any, Prepared] = {}  # by that, and the form it is asked for in
         self._lock = locks.lock()
         self._closed = False
         if self._config.log:
             print_device_mapping(self._config.devices)
+
+    def _make_engine(self) -> Engine:
+        config = self._config
+        if config.placer.is_dynamic:
+            return DynamicEngine(
+                self._graph,
+                config.devices,
+                config.placer,
+                soft=config.soft,
+                log=config.log,
+                pool=config.pool,
+                pruned=config.pruned,
+                swaps=config.swaps,
+                state=lambda: self._state,
+            )
+        return Engine(
+            self._graph,
+            config.devices,
+            soft=config.soft,
+            log=config.log,
+            pool=config.pool,
+            pruned=config.pruned,
+            swaps=config.swaps,
+        )
 
     # What it is.
 
@@ -160,6 +178,8 @@ class BaseSession:
         with self._lock:
             key = (*fetches.elements, None, *feeds)
             if key not in self._programs:
+                if isinstance(self._engine, DynamicEngine):
+                    self._engine.expect(shapes_of(feeds, feed_dict.values()))
                 self._programs[key] = self._program(fetches, feeds)
             prepared = Prepared(fetches, feeds, self._programs[key], isinstance(structure, SymbolicTensor))
             try:
@@ -200,6 +220,9 @@ class BaseSession:
             made = program.run(run, values, recorder)
         if metadata is not None:
             fill_metadata(metadata, recorder, program.plan, prepared.fetches.tensors)
+            if recorder is not None and isinstance(self._engine, DynamicEngine):
+                self._engine.note(learn(recorder.events, program.plan, self._engine.store))
+                self._engine.store.save_if_possible()
             if options is not None and options.output_partition_graphs:
                 fill_partitions(metadata, program.plan, prepared.feeds, prepared.fetches.tensors)
         return made  # type: ignore[no-any-return]

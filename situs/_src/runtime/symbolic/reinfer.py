@@ -9,7 +9,7 @@ known already and steers a shape. Then the shape rules of its operations are ask
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from situs._src.base.shapes import TensorShape
@@ -38,6 +38,28 @@ def shapes_for(function: FunctionGraph, given: Sequence[SymbolicTensor]) -> list
     for node in _behind(function.results):
         again.add(node)
     return [again.found[tensor].shape for tensor in function.results]
+
+
+def with_shapes(nodes: Sequence[Operation], shapes: Mapping[SymbolicTensor, TensorShape]) -> dict[Operation, Operation]:
+    """Operations like these, with what shapes become if some tensors have the given ones.
+
+    Args:
+        nodes: Operations of one graph, in order; what they take from others is taken as it is.
+        shapes: The shapes of some tensors, as they were fed or as a run has made them.
+
+    Returns:
+        For each operation the one that stands for it; nothing where all shapes are known anyway.
+    """
+    if all(tensor.shape.is_fully_defined() for node in nodes for tensor in (*node.inputs, *node.outputs)):
+        return {}
+    again = _Again()
+    found: dict[Operation, Operation] = {}
+    for node in nodes:
+        for tensor in node.inputs:
+            if tensor not in again.found:
+                again.enter_shape(tensor, _narrowed(tensor.shape, shapes.get(tensor, tensor.shape)))
+        found[node] = again.added(node, shapes)
+    return found
 
 
 def _tells_more(inside: SymbolicTensor, given: SymbolicTensor) -> bool:
@@ -75,6 +97,20 @@ class _Again:
         value = known_value(given) if _steers(given) else None
         if value is not None:
             self._graph.known_values[node.outputs[0]] = value
+
+    def enter_shape(self, inside: SymbolicTensor, shape: TensorShape) -> None:
+        """Lets a tensor have a shape, whatever made it."""
+        self._give(self._made(inside.op, captured, (), {}), [inside], [shape])
+
+    def added(self, node: Operation, shapes: Mapping[SymbolicTensor, TensorShape]) -> Operation:
+        """Adds an operation, some of whose results have known shapes; returns what it became."""
+        args = self._with_tensors(node.args)
+        made = self._made(node, node.op_def, args, node.attrs)
+        before = {tensor: self.found[tensor] for tensor in node.outputs if tensor in self.found}  # it is fed
+        inferred = zip(node.outputs, self._shapes(node, args), strict=True)
+        self._give(made, node.outputs, [_narrowed(shape, shapes.get(tensor, shape)) for tensor, shape in inferred])
+        self.found.update(before)
+        return made
 
     def add(self, node: Operation) -> None:
         """Adds an operation, with the shapes that its rule gives it now."""

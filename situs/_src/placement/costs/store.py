@@ -1,0 +1,290 @@
+"""What has been measured: times of operations by kind of device, and of copies by pair of devices.
+
+    store.note(kind, key, work, seconds)       one measurement more; the last `SAMPLES` are kept
+    store.median(kind, key)                    what the same took
+    store.family(kind, key.family)             what others of its family took, for interpolation
+    store.save()                               merged with what is in the file, which is replaced as a whole
+
+The file is JSON in the user's cache folder, so it can be looked at, edited, deleted, and given to others: nothing in
+it is run, and what it says of other kinds of device does no harm. A file that cannot be read, is of another version, or
+holds something else than numbers where numbers are due is left out, with one warning, and replaced by the next `save`.
+
+    {"format": "situs costs", "version": 1,
+     "kinds": {KIND: {FAMILY: {SIZES: {"seconds": [...], "steps": n, "bytes": n, "at": unix time}}}},
+     "links": {"CPU ... CPU:0 -> GPU ... GPU:1": {"latency": s, "per_byte": s, "at": unix time}}}
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import tempfile
+import time
+import warnings
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from statistics import median
+
+from situs._src.base import locks, settings
+from situs._src.base.errors import ArgumentError
+from situs._src.placement.costs.key import Key
+from situs._src.placement.costs.work import Work
+
+FORMAT = "situs costs"
+VERSION = 1
+SAMPLES = 61  # of one key: the last ones; a step may have a dozen operations of one key
+LARGEST_FILE = 2**26  # bytes
+LONGEST_NAME = 1000  # letters
+MOST = 200_000  # keys in one file
+
+
+@dataclass
+class Measured:
+    """What one operation took on one kind of device.
+
+    Attributes:
+        work: What it has to do.
+        seconds: The last times, oldest first.
+        at: When the last of them was taken, in seconds since 1970.
+    """
+
+    work: Work
+    seconds: list[float] = field(default_factory=list)
+    at: float = 0.0
+
+    @property
+    def median(self) -> float:
+        """The time that half of them did not exceed."""
+        return median(self.seconds)
+
+
+@dataclass(frozen=True)
+class MeasuredLink:
+    """What copies from one device to another took: a latency, and so much for each byte."""
+
+    latency: float
+    per_byte: float
+    at: float = 0.0
+
+
+class CostStore:
+    """Measurements, in memory and in a file. Safe to use from many threads.
+
+    Args:
+        path: The file; None for a store that is in memory only.
+        clock: Gives the time, in seconds since 1970.
+    """
+
+    def __init__(self, path: Path | None = None, clock: Callable[[], float] = time.time) -> None:
+        self.path = path
+        self._clock = clock
+        self._lock = locks.rlock()
+        self._kinds: dict[str, dict[str, dict[str, Measured]]] = {}
+        self._links: dict[str, MeasuredLink] = {}
+        self.version = 0  # counts what was noted
+        if path is not None:
+            self._read(path)
+
+    # What is known.
+
+    def __len__(self) -> int:
+        return sum(len(sizes) for families in self._kinds.values() for sizes in families.values())
+
+    def measured(self, kind: str, key: Key) -> Measured | None:
+        """What an operation of this key took on this kind of device."""
+        return self._kinds.get(kind, {}).get(key.family, {}).get(key.sizes)
+
+    def family(self, kind: str, family: str) -> list[Measured]:
+        """What the operations of a family took on a kind of device, least work first."""
+        with self._lock:
+            found = list(self._kinds.get(kind, {}).get(family, {}).values())
+        return sorted(found, key=lambda each: (each.work.steps, each.work.bytes))
+
+    def link(self, name: str) -> MeasuredLink | None:
+        """What copies over a link took."""
+        return self._links.get(name)
+
+    def items(self) -> Iterator[tuple[str, Key, Measured]]:
+        """Everything that was measured of operations: kind, key, times."""
+        with self._lock:
+            every = [
+                (kind, Key(family, sizes), found)
+                for kind, families in self._kinds.items()
+                for family, members in families.items()
+                for sizes, found in members.items()
+            ]
+        return iter(every)
+
+    def links(self) -> dict[str, MeasuredLink]:
+        """Everything that was measured of copies."""
+        with self._lock:
+            return dict(self._links)
+
+    # What is added.
+
+    def note(self, kind: str, key: Key, work: Work, seconds: float) -> None:
+        """Adds what an operation took once."""
+        if not (math.isfinite(seconds) and seconds >= 0):
+            raise ArgumentError(f"A time is a number of seconds of at least 0, got {seconds!r}.")
+        with self._lock:
+            family = self._kinds.setdefault(kind, {}).setdefault(key.family, {})
+            found = family.setdefault(key.sizes, Measured(work))
+            found.seconds = [*found.seconds[-(SAMPLES - 1) :], seconds]
+            found.work, found.at = work, self._clock()
+            self.version += 1
+
+    def note_link(self, name: str, latency: float, per_byte: float) -> None:
+        """Says what copies over a link take."""
+        with self._lock:
+            self._links[name] = MeasuredLink(latency, per_byte, self._clock())
+            self.version += 1
+
+    # The file.
+
+    def save(self) -> None:
+        """Writes everything to the file, with what others have written to it meanwhile.
+
+        Raises:
+            ArgumentError: the store has no file.
+            OSError: it cannot be written.
+        """
+        if self.path is None:
+            raise ArgumentError("This store of costs is in memory only: it has no file to be saved to.")
+        with self._lock:
+            self._read(self.path, quiet=True)
+            text = json.dumps(self._as_dict(), indent=1, sort_keys=True)
+        self.path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        handle, draft = tempfile.mkstemp(dir=self.path.parent, prefix=f"{self.path.stem}-", suffix=".draft")
+        try:
+            with os.fdopen(handle, "w", encoding="utf8") as file:
+                file.write(text)
+            Path(draft).replace(self.path)
+        except OSError:
+            with suppress(OSError):
+                Path(draft).unlink()
+            raise
+
+    def save_if_possible(self) -> None:
+        """Writes everything to the file; where that cannot be written, a warning says so once, and all goes on."""
+        try:
+            self.save()
+        except OSError as error:
+            _warn(Path(str(self.path)), error, "cannot be written")
+
+    def _as_dict(self) -> dict[str, object]:
+        kinds = {
+            kind: {
+                family: {
+                    sizes: {"seconds": m.seconds, "steps": m.work.steps, "bytes": m.work.bytes, "at": m.at}
+                    for sizes, m in members.items()
+                }
+                for family, members in families.items()
+            }
+            for kind, families in self._kinds.items()
+        }
+        links = {name: {"latency": x.latency, "per_byte": x.per_byte, "at": x.at} for name, x in self._links.items()}
+        return {"format": FORMAT, "version": VERSION, "kinds": kinds, "links": links}
+
+    def _read(self, path: Path, quiet: bool = False) -> None:
+        """Takes what is in the file and newer than what is known here."""
+        try:
+            if not path.exists():
+                return
+            if path.stat().st_size > LARGEST_FILE:
+                raise ValueError(f"it is larger than {LARGEST_FILE >> 20} MiB")
+            kinds, links = _checked(json.loads(path.read_text(encoding="utf8")))
+        except (OSError, ValueError, RecursionError) as error:
+            if not quiet:
+                _warn(path, error)
+            return
+        for kind, key, found in kinds:
+            known = self.measured(kind, key)
+            if known is None or known.at < found.at:
+                self._kinds.setdefault(kind, {}).setdefault(key.family, {})[key.sizes] = found
+        for name, link in links:
+            if name not in self._links or self._links[name].at < link.at:
+                self._links[name] = link
+
+
+_warned: set[Path] = set()
+
+
+def _warn(path: Path, error: Exception, what: str = "are left out") -> None:
+    """Says once of each file what cannot be done with it."""
+    if path not in _warned:
+        _warned.add(path)
+        hint = "`situs profile` measures anew; SITUS_COSTS names another file."
+        warnings.warn(f"The measured costs in {path} {what}: {error}. {hint}", RuntimeWarning, stacklevel=3)
+
+
+def store_path() -> Path:
+    """The file of this user: ``SITUS_COSTS``, or ``situs/costs.json`` in the cache folder."""
+    given = settings.costs_file()
+    return Path(given) if given else Path(settings.cache_folder()) / "situs" / "costs.json"
+
+
+_shared: dict[Path, CostStore] = {}
+_sharing = locks.lock()
+
+
+def shared_store() -> CostStore:
+    """The store of this process, with what is in the user's file; another one if that is another file by now."""
+    path = store_path()
+    with _sharing:
+        if path not in _shared:
+            _shared[path] = CostStore(path)
+        return _shared[path]
+
+
+# Reading what others may have written.
+
+Entries = tuple[list[tuple[str, Key, Measured]], list[tuple[str, MeasuredLink]]]
+
+
+def _checked(data: object) -> Entries:
+    """The entries of a file.
+
+    Raises:
+        ValueError: it says something else than a store does.
+    """
+    top = _mapping(data, "the file")
+    if top.get("format") != FORMAT:
+        raise ValueError("it is not a store of costs")
+    if top.get("version") != VERSION:
+        raise ValueError(f"it is of version {str(top.get('version'))[:20]}, and this is version {VERSION}")
+    kinds: list[tuple[str, Key, Measured]] = []
+    for kind, families in _mapping(top.get("kinds", {}), "kinds").items():
+        for family, members in _mapping(families, "a kind").items():
+            for sizes, entry in _mapping(members, "a family").items():
+                kinds.append((kind, Key(family, sizes), _measured(_mapping(entry, "a measurement"))))
+                if len(kinds) > MOST:
+                    raise ValueError(f"it has more than {MOST} measurements")
+    links = []
+    for name, entry in _mapping(top.get("links", {}), "links").items():
+        link = _mapping(entry, "a link")
+        links.append((name, MeasuredLink(*(_number(link.get(each), each) for each in ("latency", "per_byte", "at")))))
+    return kinds, links
+
+
+def _measured(entry: Mapping[str, object]) -> Measured:
+    seconds = entry.get("seconds")
+    if not isinstance(seconds, list) or not seconds:
+        raise ValueError("the seconds of a measurement are a list of numbers")
+    times = [_number(each, "seconds") for each in seconds[-SAMPLES:]]
+    work = Work(_number(entry.get("steps"), "steps"), _number(entry.get("bytes"), "bytes"))
+    return Measured(work, times, _number(entry.get("at"), "at"))
+
+
+def _mapping(value: object, what: str) -> Mapping[str, object]:
+    if not isinstance(value, dict) or any(len(name) > LONGEST_NAME for name in value):
+        raise ValueError(f"{what} should be a JSON object with names of at most {LONGEST_NAME} letters")
+    return value
+
+
+def _number(value: object, what: str) -> float:
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or not math.isfinite(value) or value < 0:
+        raise ValueError(f"{what} should be a number of at least 0")
+    return float(value)

@@ -1,0 +1,52 @@
+"""Variables of a session that move to other devices, while no run goes on.
+
+All of them are brought to the host first and then to where they belong, so that two full devices can exchange what they
+hold. What does not fit yet comes when it is first read: the error, if there is one, is that of the run.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from situs._src.base.devices.logical import Device
+from situs._src.ir.graph.node import Operation
+from situs._src.runtime.eager.allocations import SHORTAGES, enter_variable
+from situs._src.runtime.eager.bridge import Value, copier, host, place
+from situs._src.runtime.eager.cell import Cell
+from situs._src.runtime.run.state import State
+
+
+def move_variables(state: State, homes: Mapping[Operation, Device]) -> None:
+    """Moves the values of variables to where their operations are.
+
+    Args:
+        state: The state that holds them.
+        homes: The operations of variables, and their devices.
+    """
+    moving = []
+    for node, device in homes.items():
+        cell = state.find_cell(node.attrs["shared_name"])
+        if cell is not None and cell.place.device is not device:
+            moving.append((cell, device))
+    for cell, device in moving:
+        _take_out(cell, device)
+    for cell, _ in moving:
+        if cell.away is not None:
+            try:
+                enter_variable(cell.read(), cell.place.device, cell.name)
+            except SHORTAGES:
+                continue  # it stays on the host until a run reads it
+
+
+def _take_out(cell: Cell, device: Device) -> None:
+    """Brings a value to the host, from where the cell will bring it to its new device."""
+    with cell.lock:
+        source = cell.place.device
+        cell.place = place(device, cell.dtype)
+        if not cell.is_initialized:
+            return
+        down, up = copier(source, host()), copier(host(), device, f"Variable {cell.name}")
+        value: Value = cell.read()
+        held = value if down is None else down(value)
+        del value
+        cell.value, cell.away = None, lambda: held if up is None else up(held)

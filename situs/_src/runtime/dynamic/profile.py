@@ -1,0 +1,84 @@
+"""``tf.placement.profile``: while it is open, graphs are recorded as they run, for the store of costs.
+
+    with tf.placement.profile():
+        for _ in range(5):
+            train_step(batch)
+    # the file of measured costs now knows these operations and the links between the devices
+
+Recorded runs are slower: each call is timed by itself, and cards are waited for. Every program skips its first run,
+in which kernels are chosen and memory is taken.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from math import inf
+
+from situs._src.base import locks
+from situs._src.base.devices.inventory import process
+from situs._src.placement.costs.store import CostStore, shared_store
+from situs._src.placement.summary import seconds_text
+from situs._src.runtime.dynamic.learn import learn
+from situs._src.runtime.dynamic.links import measure_links
+from situs._src.runtime.plan.plan import Plan
+from situs._src.runtime.run import program
+from situs._src.runtime.run.trace import Recorder
+
+_lock = locks.lock()
+
+
+class Profile:
+    """What is measured while ``tf.placement.profile`` is open.
+
+    Attributes:
+        runs: How many runs of graphs were recorded.
+        store: Where the times go.
+    """
+
+    def __init__(self, store: CostStore) -> None:
+        self.runs = 0
+        self.store = store
+
+    def report(self, count: int) -> str:
+        """What took longest, and where all of it is kept.
+
+        Args:
+            count: How many of the measured operations to show.
+        """
+        rows = sorted(self.store.items(), key=lambda row: -row[2].median)
+        width = max((len(key.family.split(" ", 1)[0]) for _, key, _ in rows[:count]), default=0)
+        lines = [
+            f"{seconds_text(found.median):>9}  {key.family.split(' ', 1)[0]:<{width}}  {key.sizes}  on {kind}"
+            for kind, key, found in rows[:count]
+        ]
+        links = [
+            f"{seconds_text(link.latency):>9}  and {1e-9 / link.per_byte if link.per_byte else inf:.3g} GB/s  {name}"
+            for name, link in sorted(self.store.links().items())
+        ]
+        kept = f"{self.runs} runs recorded; {len(rows)} measured costs and {len(links)} links in {self.store.path}"
+        return "\n".join([*lines, *links, kept])
+
+    def __repr__(self) -> str:
+        return f"<profile of {self.runs} runs: {len(self.store)} measured costs, {len(self.store.links())} links>"
+
+    def _over(self, plan: Plan, recorder: Recorder) -> None:
+        learn(recorder.events, plan, self.store)
+        self.runs += 1
+
+
+@contextmanager
+def profiled(save: bool, links: bool) -> Iterator[Profile]:
+    """What ``tf.placement.profile`` does."""
+    made = Profile(shared_store())
+    with _lock:
+        before, program.listener = program.listener, made._over
+    try:
+        yield made
+    finally:
+        with _lock:
+            program.listener = before
+        if links:
+            measure_links(process.devices(), made.store)
+        if save:
+            made.store.save()
