@@ -16,6 +16,7 @@ from __future__ import annotations
 import argparse
 import itertools
 import json
+import os
 import random
 import time
 from collections.abc import Iterator
@@ -188,7 +189,7 @@ def main() -> None:
     if given.without_exact:
         exact.is_there = lambda: False
     if given.python:
-        compiled.settings.compiled_search = lambda: False
+        os.environ["SITUS_NO_COMPILER"] = "1"
     way = "compiled" if compiled.library() else "Python alone"
     print(f"{way}, {'with' if exact.is_there() else 'without'} OR-Tools")
     bars = []

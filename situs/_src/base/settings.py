@@ -202,11 +202,6 @@ def costs_file() -> str:
     return os.environ.get("SITUS_COSTS", "").strip()
 
 
-def compiled_search() -> bool:
-    """``SITUS_COMPILED_SEARCH=0``: search placements in Python alone, and build nothing."""
-    return os.environ.get("SITUS_COMPILED_SEARCH", "").strip() != "0"
-
-
 def verify_kernels() -> bool:
     """``SITUS_VERIFY=1``: check every kernel's result against the op's shape and dtype rules."""
     return os.environ.get("SITUS_VERIFY", "") not in ("", "0")

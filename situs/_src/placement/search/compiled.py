@@ -1,42 +1,22 @@
-"""``fast.c`` as functions, where there is a C compiler: built on first use, kept in the user's cache.
+"""``fast.c`` as functions, where there is a C compiler: built on first use, kept in the user's cache (`base.compile_c`).
 
-    source, compiler, machine -> KEY;  what was built -> DIGEST     ~/.cache/situs/placement-KEY-DIGEST.so
-
-What is built is written beside its name and then renamed, so that two processes that build at once both succeed. The
-digest of its bytes is in its name: a file that was cut short or changed is never loaded, but built again. So is one
-that belongs to another user or that others may write to. Without a compiler, without a folder that can be written to,
-or with ``SITUS_COMPILED_SEARCH=0``, `library` returns None and `pure.py` does the same work more slowly.
+Without a compiler, or with ``SITUS_NO_COMPILER=1``, `library` returns None, and `pure.py` does the same more slowly.
 """
 
 from __future__ import annotations
 
 import ctypes
-import hashlib
-import os
-import platform
-import shutil
-import subprocess
-import tempfile
-from collections.abc import Iterator
-from contextlib import suppress
 from dataclasses import fields
 from pathlib import Path
 
 import numpy as np
 
-from situs._src.base import settings
-from situs._src.base.locks import lock
+from situs._src.base import compile_c
 from situs._src.placement.search.flat import Flat, Ints
 from situs._src.placement.search.problem import Objective
 from situs._src.placement.search.schedule import CODES, Found, Schedule
 
 SOURCE = Path(__file__).with_name("fast.c")
-VERSION = 1  # what situs_version returns
-FLAGS = ("-O3", "-ffp-contract=off", "-shared", "-fPIC")
-PATIENCE = 120.0  # seconds for the compiler
-
-_lock = lock()
-_loaded: dict[str, Library | None] = {}
 
 
 class _CSchedule(ctypes.Structure):
@@ -63,10 +43,8 @@ class _CFlat(ctypes.Structure):
 class Library:
     """The functions of ``fast.c``. They let other threads run."""
 
-    def __init__(self, path: Path) -> None:
-        self._functions = ctypes.CDLL(str(path))
-        if self._functions.situs_version() != VERSION:
-            raise OSError(f"{path} is of another version.")
+    def __init__(self, functions: ctypes.CDLL) -> None:
+        self._functions = functions
 
     def anneal(self, flat: Flat, schedule: Schedule, place: Ints, stop: Ints) -> Found:
         """As `pure.anneal`."""
@@ -97,13 +75,8 @@ class Library:
 
 def library() -> Library | None:
     """The compiled functions; None where there are none to be had."""
-    if not settings.compiled_search():
-        return None
-    key = _key()
-    with _lock:
-        if key not in _loaded:
-            _loaded[key] = _find(key) or _build(key)
-        return _loaded[key]
+    found = compile_c.library("placement", SOURCE.read_text(encoding="utf-8"))
+    return None if found is None else Library(found)
 
 
 def _as_struct(flat: Flat) -> _CFlat:
@@ -119,62 +92,3 @@ def _found(done: int, found: _CFound) -> Found:
     if not done:
         raise MemoryError("There is no memory left for the search.")
     return Found(found.value, found.excess, found.tried)
-
-
-def _compiler() -> str | None:
-    return next((path for name in ("cc", "gcc", "clang") if (path := shutil.which(name))), None)
-
-
-def _key() -> str:
-    parts = (SOURCE.read_bytes(), _compiler() or "", " ".join(FLAGS), platform.machine(), platform.system())
-    return hashlib.sha256(repr(parts).encode()).hexdigest()[:16]
-
-
-def _folders() -> Iterator[Path]:
-    """Where it may be kept: in the user's cache, or else in a folder of the user's beside temporary files."""
-    yield Path(settings.cache_folder()) / "situs"
-    user = os.getuid() if hasattr(os, "getuid") else os.environ.get("USERNAME", "user")
-    yield Path(tempfile.gettempdir()) / f"situs-{user}"
-
-
-def _find(key: str) -> Library | None:
-    for folder in _folders():
-        with suppress(OSError):
-            for path in sorted(folder.glob(f"placement-{key}-*.so")):
-                if _is_ours(folder) and _is_ours(path) and path.stem.endswith(_digest(path.read_bytes())):
-                    with suppress(OSError):
-                        return Library(path)
-    return None
-
-
-def _is_ours(path: Path) -> bool:
-    """Whether nobody else could have written a file."""
-    found = path.stat()
-    return not hasattr(os, "getuid") or (found.st_uid == os.getuid() and not found.st_mode & 0o022)
-
-
-def _digest(data: bytes) -> str:
-    return hashlib.sha256(data).hexdigest()[:16]
-
-
-def _build(key: str) -> Library | None:
-    """Builds and keeps it, in the first folder that can be written to."""
-    compiler = _compiler()
-    if compiler is None:
-        return None
-    for folder in _folders():
-        draft = folder / f"placement-{key}-{os.getpid()}.draft"
-        try:
-            folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-            if not _is_ours(folder):
-                continue
-            command = [compiler, *FLAGS, "-o", str(draft), str(SOURCE), "-lm"]
-            subprocess.run(command, check=True, capture_output=True, stdin=subprocess.DEVNULL, timeout=PATIENCE)
-            draft.chmod(0o700)
-            path = folder / f"placement-{key}-{_digest(draft.read_bytes())}.so"
-            draft.replace(path)
-            return Library(path)
-        except (OSError, subprocess.SubprocessError):
-            with suppress(OSError):
-                draft.unlink()
-    return None

@@ -589,4 +589,3 @@ int situs_evaluate(const Flat *p, int32_t objective, const int32_t *place, Found
     return ok;
 }
 
-int situs_version(void) { return 1; }
