@@ -1,4 +1,4 @@
-"""``fast.c`` as functions, where there is a C compiler: built on first use, kept in the user's cache (`base.compile_c`).
+"""``fast.c`` as functions, where there is a C compiler: built on first use, kept in the cache (`base.compile_c`).
 
 Without a compiler, or with ``SITUS_NO_COMPILER=1``, `library` returns None, and `pure.py` does the same more slowly.
 """
