@@ -9,7 +9,7 @@ that comes meanwhile puts another value in its place.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
@@ -42,6 +42,27 @@ def variable_of(value: object) -> Any:
     """The variable that something stands for, as a variable of Keras does; everything else as it is."""
     found = value if is_variable(value) else variable_behind(value)
     return found if is_variable(found) else value
+
+
+def when_made(value: Any, then: Callable[[], None]) -> None:
+    """Calls a function when a variable of Keras, which is to be initialized later, has got its variable.
+
+    Keras makes those of layers that are built by a first call after that call's shapes are known.
+    """
+    if (
+        getattr(value, "_initializer", None) is None
+        or not hasattr(value, "_initialize")
+        or "_initialize" in vars(value)
+    ):
+        return
+    initialize = value._initialize
+
+    def initialized(*args: Any) -> None:
+        del value._initialize  # the class's own is there again
+        initialize(*args)
+        then()
+
+    value._initialize = initialized
 
 
 def is_saveable(value: object) -> bool:

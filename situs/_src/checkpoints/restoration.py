@@ -14,12 +14,13 @@ import logging
 import sys
 import weakref
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 from situs._src.base import dtype as dt
 from situs._src.base.errors import ArgumentError, DataLossError
 from situs._src.base.shapes import TensorShape
-from situs._src.checkpoints.cells import check_dtype, has_value, needs_session, put, variable_of
+from situs._src.checkpoints.cells import check_dtype, has_value, needs_session, put, variable_of, when_made
 from situs._src.checkpoints.objects import STATE, ObjectGraph, children, may_hold_variables, walk
 from situs._src.checkpoints.reader import CheckpointReader
 from situs._src.checkpoints.resumable import Resumable
@@ -43,6 +44,9 @@ def arrived(parent: object, name: str, child: object) -> None:
     for restoration, number in reversed(list(found[1].items())):
         node = restoration.nodes[number].children.get(name)
         if node is not None:
+            if restoration.nodes[node].key is not None and not has_value(child):
+                when_made(child, partial(arrived, parent, name, child))
+                return
             restoration.bind(child, node)
             if restoration.is_complete:
                 del found[1][restoration]  # which closes the files, if nobody asks its status any more

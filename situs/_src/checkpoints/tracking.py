@@ -27,6 +27,7 @@ from situs._src.tracing.function import Function, Method
 
 _CHILDREN = "_self_unconditional_dependency_names"  # TensorFlow's name, which Keras leaves out of its files
 _TRACKS = "_self_setattr_tracking"
+_OF_SEQUENTIAL = "_layers"  # Keras' own list: its numbers shift when the model is built. `_functional` has the layers
 SAVED_MODEL = "savedmodel"  # TensorFlow's name for what `tf.saved_model.save` asks for
 _FUNCTIONS = (Function, Method, ConcreteFunction)
 Decorated = TypeVar("Decorated", bound=Callable[..., Any])
@@ -91,7 +92,7 @@ class AutoTrackable(Trackable):
             self._untrack(name)
             value = value.value
         elif getattr(self, _TRACKS, True) and not name.startswith("_self_"):
-            if _can_be_tracked(value):
+            if _can_be_tracked(value) and not (name == _OF_SEQUENTIAL and type(value) is not list):
                 self._track_trackable(value, name, overwrite=True)
             else:
                 self._untrack(name)

@@ -340,7 +340,7 @@ def _of_accelerate(
 ) -> dict[str, Where] | None:
     """What accelerate would do, if it is installed and finds something for all units."""
     try:
-        from accelerate import infer_auto_device_map  # type: ignore[import-untyped, unused-ignore]
+        from accelerate import infer_auto_device_map
     except ImportError:
         return None
     limits = {where: int(size) for where, size in machine.memory.items() if size is not None and where != DISK}

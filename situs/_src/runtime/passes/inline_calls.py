@@ -81,8 +81,8 @@ class _Inliner:
         self._numbers.append([len(self._calls)])
         inputs = [_with(source, self._results) for source in call.inputs]
         self._calls.append(replace(call, inputs=inputs, after=self._now(call.after)))
-        if call.copies is not None:
-            self._copies.setdefault((_number(inputs[0]), call.device), call.outputs[0])
+        if call.copies is not None and isinstance(inputs[0], Slot):
+            self._copies.setdefault((inputs[0].number, call.device), call.outputs[0])
 
     def join(self, call: Call, function: FunctionCall) -> None:
         """Adds the calls of a function in the place of its call."""
@@ -96,7 +96,8 @@ class _Inliner:
         now: list[int] = []  # the numbers of the function's calls here
         for number, each in enumerate(inner.calls):
             inputs = [_with(source, sources) for source in each.inputs]
-            copied = None if each.copies is None else self._copies.get((_number(inputs[0]), each.device))
+            source = inputs[0] if each.copies is not None else None
+            copied = self._copies.get((source.number, each.device)) if isinstance(source, Slot) else None
             if copied is not None:
                 sources[each.outputs[0]] = Slot(copied)
                 now.append(self._maker(copied))
@@ -108,8 +109,8 @@ class _Inliner:
             made = replace(each, inputs=inputs, outputs=outputs, after=after, overwrites=over)
             self._calls.append(_in_function(made, function.node) if _draws(each) else made)
             sources.update(zip(each.outputs, map(Slot, outputs), strict=True))
-            if each.copies is not None:
-                self._copies[_number(inputs[0]), each.device] = outputs[0]
+            if isinstance(source, Slot):
+                self._copies[source.number, each.device] = outputs[0]
         self._results.update(zip(call.outputs, [_with(source, sources) for source in inner.outputs], strict=True))
         self._numbers.append(sorted({*now}) or before)
         self._assignments.update(inner.assignments)
