@@ -76,12 +76,14 @@ class Function:
         autograph: bool = True,
         reduce_retracing: bool = False,
         name: str | None = None,
+        jit_compile: bool | None = None,
     ) -> None:
         functools.update_wrapper(self, python_function)
         self.python_function = python_function
         self._name = str(name or getattr(python_function, "__name__", type(python_function).__name__))
         self._autograph = autograph
         self._reduce_retracing = reduce_retracing
+        self._jit_compile = jit_compile
         self._parameters = Parameters(python_function, input_signature)
         self._traced_function = requested(python_function) if autograph else python_function
         self._graphs = Traces()
@@ -193,6 +195,7 @@ class Function:
                 traced = trace(function, kind, names, outer, tensors)
             self._traces += 1
         self._kinds.add(kind)
+        traced.graph.compiles = self._jit_compile
         return ConcreteFunction(traced, kind, self._parameters, _title(self._name), next(_numbers), self._in)
 
     # As a method.
@@ -250,12 +253,13 @@ class Function:
         return "\n\n".join(made.pretty_printed_signature(verbose) for made in self._graphs)
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Function:
-        function = copy.deepcopy(self.python_function, memo)
-        return Function(function, self.input_signature, self._autograph, self._reduce_retracing, self._name)
+        return Function(copy.deepcopy(self.python_function, memo), *self._options())
 
     def __reduce__(self) -> Any:
-        given = (self.python_function, self.input_signature, self._autograph, self._reduce_retracing, self._name)
-        return Function, given
+        return Function, (self.python_function, *self._options())
+
+    def _options(self) -> tuple[Any, ...]:
+        return self.input_signature, self._autograph, self._reduce_retracing, self._name, self._jit_compile
 
     def __repr__(self) -> str:
         return f"<tf.function {self.python_function!r}>"
@@ -331,7 +335,8 @@ def function(
         func: The function; without one, a decorator is returned.
         input_signature: TensorSpecs of the arguments: one graph for all calls.
         autograph: Whether ``if``, ``while`` and ``for`` on tensors become branches and loops of the graph.
-        jit_compile: Accepted for TensorFlow's programs: graphs are planned, not compiled.
+        jit_compile: Whether its graphs are compiled into fused kernels when they run for the second time, which takes
+            a C++ compiler, or Triton on a card. By default they are where ``tf.config.optimizer.set_jit`` says so.
         reduce_retracing: Whether a second shape of an argument leads to a graph for all shapes.
         experimental_implements: Accepted for TensorFlow's programs.
         experimental_autograph_options: Accepted for TensorFlow's programs.
@@ -352,8 +357,10 @@ def function(
     if reduce_retracing is not None:
         relax = switch(reduce_retracing, "reduce_retracing") or relax
     autograph = switch(autograph, "autograph")
+    jit_compile = experimental_compile if jit_compile is None else jit_compile
+    compiles = None if jit_compile is None else switch(jit_compile, "jit_compile")
 
     def decorate(python_function: Callable[..., Any]) -> Function:
-        return Function(python_function, input_signature, autograph, relax)
+        return Function(python_function, input_signature, autograph, relax, jit_compile=compiles)
 
     return decorate if func is None else decorate(func)

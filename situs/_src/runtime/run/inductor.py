@@ -1,0 +1,131 @@
+"""PyTorch's compiler, TorchInductor: all that Situs asks of it, and all of torch's private names that this takes.
+
+    missing(on_card)              what has to be installed first; None if everything is there
+    trace(function, layouts)      the function of tensors as a graph of PyTorch's own operators, without mutations
+    compiled(traced)              the graph as fused kernels: C++ on the host, Triton on a card
+
+Everything is imported inside of functions: loading the compiler takes seconds, and most programs never compile.
+
+Shapes are static. A graph is traced with fake tensors, which have shapes, strides and dtypes and no elements, so a kernel
+that looks at values fails there (`reason_of` says so). Results are laid out as the kernels lay them out. The compiler keeps
+what it has made on disk (``TORCHINDUCTOR_CACHE_DIR``), under keys of the code, the settings and the versions, and asks it
+before it compiles anything. One thread compiles at a time.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import shutil
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+
+from situs._src.base import locks, settings
+from situs._src.runtime.eager import determinism
+from situs._src.runtime.passes.regions import Layout
+
+Compiled = Callable[[list[Any]], Sequence[Any]]
+_one_at_a_time = locks.rlock()
+
+
+def missing(on_card: bool) -> str | None:
+    """What has to be installed before anything is compiled for a card, or for the host; None if nothing.
+
+    Where the program demands determinism, a torch whose compiler cannot promise it counts as missing.
+    """
+    if on_card:
+        if importlib.util.find_spec("triton") is None:
+            return "Triton (pip install triton)"
+        if not any(map(shutil.which, settings.c_compilers())):
+            return "a C compiler, which Triton needs (gcc or clang on PATH, or its path in CC)"
+    elif _cpp_compiler() is None:
+        return "a C++ compiler (g++ or clang++ on PATH, or its path in CXX)"
+    return _nondeterministic() if determinism.is_required() else None
+
+
+def _cpp_compiler() -> str | None:
+    return next(filter(None, map(shutil.which, settings.cpp_compilers())), None)
+
+
+def _nondeterministic() -> str | None:
+    from torch._inductor import config
+
+    return None if hasattr(config, "deterministic") else "a PyTorch whose compiler can be deterministic (2.9 or newer)"
+
+
+@dataclass(eq=False)
+class Traced:
+    """A function as a graph of PyTorch's operators, and the fake tensors that it was traced with."""
+
+    graph: torch.fx.GraphModule
+    fakes: list[torch.Tensor]
+
+
+def trace(function: Callable[..., list[torch.Tensor]], layouts: Sequence[Layout]) -> Traced:
+    """Traces a function of tensors with these layouts. What it raises comes out as it is."""
+    import torch._inductor.lowering  # some of the decompositions look there
+    from torch._inductor.decomposition import select_decomp_table
+    from torch._subclasses.fake_tensor import FakeTensorMode
+    from torch.fx.experimental.proxy_tensor import make_fx
+    from torch.fx.experimental.symbolic_shapes import ShapeEnv
+
+    with _one_at_a_time:
+        # With a ShapeEnv the compiler may keep the graph on disk; without scalars, ``item()`` is refused.
+        shapes = ShapeEnv(allow_scalar_outputs=False, allow_dynamic_output_shape_ops=False)
+        mode = FakeTensorMode(allow_non_fake_inputs=True, shape_env=shapes, static_shapes=True)
+        with torch.no_grad(), mode:
+            fakes = [torch.empty_strided(x.shape, x.stride, dtype=x.dtype, device=x.device) for x in layouts]
+            functional: Any = torch.func.functionalize(function, remove="mutations")
+            graph = make_fx(functional, decomposition_table=select_decomp_table(), tracing_mode="fake")(*fakes)
+        graph.graph.eliminate_dead_code()
+        return Traced(graph, fakes)
+
+
+def reason_of(error: Exception) -> str:
+    """Why something cannot be traced, in a few words, from what it raised."""
+    from torch._subclasses.fake_tensor import DataDependentOutputException, DynamicOutputShapeException
+    from torch.fx.experimental.symbolic_shapes import GuardOnDataDependentSymNode
+
+    by_values = (DataDependentOutputException, DynamicOutputShapeException, GuardOnDataDependentSymNode)
+    text = str(error)
+    if isinstance(error, by_values) or "data-dependent" in text or "item()" in text or ".numpy()" in text:
+        return "looks at values"
+    first = text.strip().partition("\n")[0]
+    return f"cannot be traced: {type(error).__name__}: {first[:100]}"
+
+
+def compiled(traced: Traced, exact: bool = False) -> Compiled:
+    """The graph as a function of a list of tensors, which it may empty; it returns a list of them.
+
+    Args:
+        traced: The graph.
+        exact: Whether values in less than float32's precision are rounded after each operator, as they are without a
+            compiler, rather than at the end of what is fused.
+    """
+    from torch._inductor import compile_fx
+
+    with _one_at_a_time, torch.no_grad(), _settings(exact):
+        graph = compile_fx._recursive_joint_graph_passes(traced.graph)
+        output = graph.graph.output_node()
+        output.meta["user_visible_output_idxs"] = list(range(len(output.args[0])))  # their strides stay as they are
+        compile_fx._recursive_record_original_output_strides(graph)
+        context: Any = torch._guards.TracingContext(traced.fakes[0].fake_mode if traced.fakes else None)  # type: ignore[attr-defined]
+        context.output_strides = []
+        with torch._guards.tracing(context):
+            made: Compiled = compile_fx.compile_fx_inner(graph, traced.fakes, is_inference=True)
+        return made
+
+
+@contextmanager
+def _settings(exact: bool) -> Iterator[None]:
+    from torch._inductor import config
+
+    chosen: dict[str, Any] = {"fx_graph_cache": True, "emulate_precision_casts": exact}
+    chosen["cpp.cxx"] = (None, _cpp_compiler())  # the one that was found: by default it would be g++ alone
+    if determinism.is_required():
+        chosen["deterministic"] = True
+    with config.patch(chosen):
+        yield
