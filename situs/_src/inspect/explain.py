@@ -36,7 +36,8 @@ def explain(what: Any = None) -> Explanation:
             graphs of its calls; a number, for that many of the last ops; nothing, for all that are remembered.
 
     Returns:
-        A sequence of assignments that prints as a table; ``to_dicts()`` gives it as plain data.
+        A sequence of assignments that prints as a table; ``to_dicts()`` gives it as plain data. For a function that is
+        compiled (``jit_compile=True``) it says of each op how it runs: in which region, or why not.
 
     Example:
         >>> import situs as tf

@@ -33,7 +33,9 @@ class Assignment:
     """Where an op runs, with which kernel, and why.
 
     ``kind`` is the rule that decided: ``default``, ``requested``, ``soft`` or ``state``; in graphs also
-    ``colocated``, ``generator``, ``metadata`` and ``fixed``. ``node`` is the operation's name in its graph.
+    ``colocated``, ``generator``, ``metadata`` and ``fixed``. ``node`` is the operation's name in its graph. ``runs_as``
+    says how it runs in a program that is, or was to be, compiled: ``compiled region 2 (with 17 others)``, or
+    ``kernel: looks at values``.
     """
 
     op: str
@@ -43,6 +45,7 @@ class Assignment:
     detail: str
     requested: str = ""
     node: str = ""
+    runs_as: str = ""
 
     @property
     def reason(self) -> str:

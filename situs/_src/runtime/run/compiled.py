@@ -29,6 +29,7 @@ import logging
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import torch
@@ -335,8 +336,7 @@ class _Body:
 
     def _made(self, call: Call, known: Mapping[int, torch.Tensor]) -> Sequence[torch.Tensor]:
         layouts = [self._seen.layouts[slot] for slot in call.outputs]
-        plain = anew(call).function
-        function = getattr(plain, "when_compiled", plain)  # the kernel itself says how
+        function = _form_to_trace(anew(call).function)
         try:
             made = function(*[self._value(source, known) for source in call.inputs])
             results: Sequence[torch.Tensor] = (made,) if call.single else tuple(made)
@@ -354,6 +354,14 @@ class _Body:
         if isinstance(source, Slot):
             return self._seen.sizes[source.number] if source.host else known[source.number]
         return type(source)(self._value(each, known) for each in source)
+
+
+def _form_to_trace(function: Callable[..., Any]) -> Callable[..., Any]:
+    """What is traced in the place of a kernel: the kernel, or what it says itself, as ``when_compiled``."""
+    if isinstance(function, partial):
+        return partial(_form_to_trace(function.func), *function.args, **function.keywords)
+    found: Callable[..., Any] = getattr(function, "when_compiled", function)
+    return found
 
 
 def _alone(region: Region, plan: Plan) -> Function:
