@@ -326,6 +326,7 @@ class _Body:
     def __init__(self, region: Region, seen: Seen) -> None:
         self._region = region
         self._seen = seen
+        self._watch = inductor.Watch()
         self.refused: dict[Call, str] = {}
 
     def __call__(self, *values: torch.Tensor) -> list[torch.Tensor]:
@@ -340,11 +341,13 @@ class _Body:
         try:
             made = function(*[self._value(source, known) for source in call.inputs])
             results: Sequence[torch.Tensor] = (made,) if call.single else tuple(made)
+            unchecked = self._watch.unchecked(_takes_integers(call))
             kinds = [(each.shape, each.dtype) for each in results]
-            if kinds == [(layout.shape, layout.dtype) for layout in layouts]:
+            if unchecked is None and kinds == [(layout.shape, layout.dtype) for layout in layouts]:
                 return results
-            self.refused[call] = "cannot be traced: its results come out otherwise"
+            self.refused[call] = unchecked or "cannot be traced: its results come out otherwise"
         except Exception as error:
+            self._watch.skip()
             self.refused[call] = inductor.reason_of(error)
         return [torch.empty_strided(x.shape, x.stride, dtype=x.dtype, device=x.device) for x in layouts]
 
@@ -356,12 +359,20 @@ class _Body:
         return type(source)(self._value(each, known) for each in source)
 
 
+def _takes_integers(call: Call) -> bool:
+    """Whether a call takes tensors of integers, unless its kernel says itself how it is compiled."""
+    if call.node is None or _form_to_trace(call.function) is not call.function:
+        return False
+    return any(tensor.dtype.is_integer for tensor in call.node.inputs)
+
+
 def _form_to_trace(function: Callable[..., Any]) -> Callable[..., Any]:
     """What is traced in the place of a kernel: the kernel, or what it says itself, as ``when_compiled``."""
-    if isinstance(function, partial):
-        return partial(_form_to_trace(function.func), *function.args, **function.keywords)
-    found: Callable[..., Any] = getattr(function, "when_compiled", function)
-    return found
+    kernel = function.func if isinstance(function, partial) else function
+    found: Callable[..., Any] | None = getattr(kernel, "when_compiled", None)
+    if found is None:
+        return function
+    return partial(found, *function.args, **function.keywords) if isinstance(function, partial) else found
 
 
 def _alone(region: Region, plan: Plan) -> Function:

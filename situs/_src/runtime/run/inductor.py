@@ -22,6 +22,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import torch
+from torch.overrides import TorchFunctionMode
 
 from situs._src.base import locks, settings
 from situs._src.runtime.eager import determinism
@@ -78,10 +79,41 @@ def trace(function: Callable[..., list[torch.Tensor]], layouts: Sequence[Layout]
         mode = FakeTensorMode(allow_non_fake_inputs=True, shape_env=shapes, static_shapes=True)
         with torch.no_grad(), mode:
             fakes = [torch.empty_strided(x.shape, x.stride, dtype=x.dtype, device=x.device) for x in layouts]
-            functional: Any = torch.func.functionalize(function, remove="mutations")
+            functional: Any = torch.func.functionalize(_unseen(function), remove="mutations")
             graph = make_fx(functional, decomposition_table=select_decomp_table(), tracing_mode="fake")(*fakes)
         graph.graph.eliminate_dead_code()
         return Traced(graph, fakes)
+
+
+def _unseen(function: Callable[..., Any]) -> Callable[..., Any]:
+    """The function, with a refusal wherever it looks at the memory of a tensor: while it is traced, there is none."""
+
+    def run(*values: torch.Tensor) -> Any:
+        with _Unseen():
+            return function(*values)
+
+    return run
+
+
+class _Unseen(TorchFunctionMode):
+    """Refuses the ways in which Python gets at the elements of a tensor without one of PyTorch's operators."""
+
+    _LOOKS = frozenset(
+        {
+            torch.Tensor.numpy,
+            torch.Tensor.__array__,
+            torch.Tensor.__dlpack__,
+            torch.Tensor.tolist,
+            torch.Tensor.data_ptr,
+        }
+    )
+
+    def __torch_function__(
+        self, func: Callable[..., Any], types: Any, args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None
+    ) -> Any:
+        if func in self._LOOKS:
+            raise ValueError("It looks at values.")
+        return func(*args, **(kwargs or {}))
 
 
 def reason_of(error: Exception) -> str:
@@ -91,10 +123,68 @@ def reason_of(error: Exception) -> str:
 
     by_values = (DataDependentOutputException, DynamicOutputShapeException, GuardOnDataDependentSymNode)
     text = str(error)
-    if isinstance(error, by_values) or "data-dependent" in text or "item()" in text or ".numpy()" in text:
-        return "looks at values"
+    of_values = ("data-dependent", "item()", "tolist()", ".numpy()")
+    if isinstance(error, (*by_values, ValueError)) or any(each in text for each in of_values):
+        return "looks at values"  # a ValueError is a kernel's own: it has looked
     first = text.strip().partition("\n")[0]
     return f"cannot be traced: {type(error).__name__}: {first[:100]}"
+
+
+class Watch:
+    """Looks at what each step of a function becomes, while it is traced: `unchecked` is asked after each step.
+
+    A kernel refuses some values: an index out of range, a matrix without an inverse, a division of integers by zero. What
+    it becomes may not: a compiler drops checks that have no result, takes negative indices for indices from the end, and
+    a division of integers by zero ends the process.
+    """
+
+    def __init__(self) -> None:
+        self._last: Any = None
+
+    def unchecked(self, takes_integers: bool) -> str | None:
+        """Why the last step must not be compiled: it has checks that would be lost; None if it may be.
+
+        Args:
+            takes_integers: Whether the step takes integers, which may be indices.
+        """
+        for node in self._new():
+            target = node.target
+            if node.op != "call_function" or not isinstance(target, torch._ops.OpOverload):
+                continue
+            name = target.name().removeprefix("aten::").partition(".")[0]
+            if not target._schema.returns or name.startswith("_assert"):
+                return "checks values"
+            if takes_integers and name.startswith(_INDEXING):
+                return "takes indices, which are checked"
+            made = node.meta.get("val")
+            is_whole = isinstance(made, torch.Tensor) and not (made.is_floating_point() or made.is_complex())
+            if is_whole and name.startswith(_DIVIDING) and any(isinstance(x, torch.fx.Node) for x in node.args[1:2]):
+                return "divides integers, which is checked"
+        return None
+
+    def skip(self) -> None:
+        """Leaves out what a step has become that has failed."""
+        self._new()
+
+    def _new(self) -> list[Any]:
+        """The nodes of the graph since this was asked last."""
+        from torch.fx.experimental.proxy_tensor import get_proxy_mode
+
+        mode = get_proxy_mode()
+        if mode is None:
+            return []
+        found, node = [], mode.tracer.graph._root._prev
+        first, root = node, mode.tracer.graph._root
+        while node is not root and node is not self._last:
+            found.append(node)
+            node = node._prev
+        self._last = first
+        return found
+
+
+# Beginnings of names of torch's operators.
+_INDEXING = ("gather", "scatter", "index", "embedding", "take", "nll_loss", "_unsafe_index", "_unsafe_masked_index")
+_DIVIDING = ("div", "floor_divide", "remainder", "fmod", "true_divide")
 
 
 def compiled(traced: Traced, exact: bool = False) -> Compiled:
