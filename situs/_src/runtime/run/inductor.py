@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import importlib.util
 import shutil
+import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -67,13 +68,13 @@ class Traced:
 
 def trace(function: Callable[..., list[torch.Tensor]], layouts: Sequence[Layout]) -> Traced:
     """Traces a function of tensors with these layouts. What it raises comes out as it is."""
-    import torch._inductor.lowering  # some of the decompositions look there
-    from torch._inductor.decomposition import select_decomp_table
-    from torch._subclasses.fake_tensor import FakeTensorMode
-    from torch.fx.experimental.proxy_tensor import make_fx
-    from torch.fx.experimental.symbolic_shapes import ShapeEnv
+    with _quietly():
+        import torch._inductor.lowering  # some of the decompositions look there
+        from torch._inductor.decomposition import select_decomp_table
+        from torch._subclasses.fake_tensor import FakeTensorMode
+        from torch.fx.experimental.proxy_tensor import make_fx
+        from torch.fx.experimental.symbolic_shapes import ShapeEnv
 
-    with _one_at_a_time:
         # With a ShapeEnv the compiler may keep the graph on disk; without scalars, ``item()`` is refused.
         shapes = ShapeEnv(allow_scalar_outputs=False, allow_dynamic_output_shape_ops=False)
         mode = FakeTensorMode(allow_non_fake_inputs=True, shape_env=shapes, static_shapes=True)
@@ -195,9 +196,9 @@ def compiled(traced: Traced, exact: bool = False) -> Compiled:
         exact: Whether values in less than float32's precision are rounded after each operator, as they are without a
             compiler, rather than at the end of what is fused.
     """
-    from torch._inductor import compile_fx
+    with _quietly(), torch.no_grad(), _settings(exact):
+        from torch._inductor import compile_fx
 
-    with _one_at_a_time, torch.no_grad(), _settings(exact):
         graph = compile_fx._recursive_joint_graph_passes(traced.graph)
         output = graph.graph.output_node()
         output.meta["user_visible_output_idxs"] = list(range(len(output.args[0])))  # their strides stay as they are
@@ -207,6 +208,14 @@ def compiled(traced: Traced, exact: bool = False) -> Compiled:
         with torch._guards.tracing(context):
             made: Compiled = compile_fx.compile_fx_inner(graph, traced.fakes, is_inference=True)
         return made
+
+
+@contextmanager
+def _quietly() -> Iterator[None]:
+    """One thread at a time, and without what the compiler warns of in itself."""
+    with _one_at_a_time, warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        yield
 
 
 @contextmanager
