@@ -8,16 +8,17 @@
     CPU:0   %7 = Cast(%6)                   stage 1, region 2
     CPU:0   %8 = AssignSub(%0, %5)          stage 1, outside: it changes a variable
 
-A region holds pure calls: functions of dense tensors on one device, and of sizes. So it can always be left out and its
-calls made one by one, with the same results and Situs' own errors. What has state, draws random numbers, copies between
-devices, holds graphs or needs values on the host stays a call of its own.
+A region holds pure calls: functions of dense tensors on one device, and of sizes. So it can always be left out and
+its calls made one by one, with the same results and Situs' own errors. What has state, draws random numbers, copies
+between devices, holds graphs or needs values on the host stays a call of its own.
 
-Every call goes into the first *stage* it can be in. In a stage the calls outside of regions come first, in the order of
-the plan, then one region a device. What changes a variable, or has another effect, comes after all calls that stood
-before it in the plan, so a use of an old value never moves behind it; reading a variable never moves before its changes.
+Every call goes into the first *stage* it can be in. In a stage the calls outside of regions come first, in the order
+of the plan, then one region a device. What changes a variable, or has another effect, comes after all calls that stood
+before it in the plan, so a use of an old value never moves behind it; reading a variable never moves before what
+changes it.
 
-What is known of values comes from a run (`Seen`): shapes, strides and dtypes, and numbers that hang on shapes alone. They
-are what a region is compiled for. Nothing here knows a compiler.
+What is known of values comes from a run (`Seen`): shapes, strides and dtypes, and numbers that hang on shapes alone.
+They are what a region is compiled for. Nothing here knows a compiler.
 """
 
 from __future__ import annotations
@@ -84,6 +85,12 @@ class Seen:
                 self.layouts[slot] = layout
             if slot in self._size_slots:
                 self.sizes[slot] = self._as_host_value(value)
+
+    def layout(self, source: Slot | Literal) -> Layout:
+        """The layout of what a region takes."""
+        found = layout_of(source.value) if isinstance(source, Literal) else self.layouts[source.number]
+        assert found is not None
+        return found
 
     def around(self, number: int, call: Call) -> Callable[..., Any]:
         """What `emit` puts around each call to note its results."""

@@ -10,10 +10,8 @@ That is ``jit_compile=True``; where the environment or ``tf.config.optimizer.set
 
 What holds:
 
-- A region never changes a result by more than rounding. It is compared by dtype (`TOLERANCE`); one that differs, or fails
-  although its calls do not, is dropped with one warning. Results that are nothing but rounding errors (the gradient of a
-  bias before batch normalization) differ whole: there a region may be as far off as the usual way is when its inputs
-  change in their last bits.
+- A region never changes a result by more than rounding (`runtime.run.compiled_region`): one that differs, or fails
+  although its calls do not, is dropped with one warning.
 - A region is pure. For other shapes, strides or sizes, and whenever something fails inside, its calls are made one by
   one, which gives the right result or Situs' own error.
 - What a region returns is memory of its own where its calls would make such, and nothing is written over it later: a
@@ -27,7 +25,7 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
@@ -37,9 +35,6 @@ import torch
 from situs._src.base import locks, settings
 from situs._src.base.errors import NotFoundError
 from situs._src.ir.graph.node import Operation
-from situs._src.runtime.eager import precision
-from situs._src.runtime.eager.bridge import torch_device
-from situs._src.runtime.eager.torch_private import storage_key
 from situs._src.runtime.passes.regions import (
     Division,
     Layout,
@@ -49,25 +44,18 @@ from situs._src.runtime.passes.regions import (
     compiles,
     divide,
     is_passed,
-    layout_of,
     why_never,
 )
 from situs._src.runtime.plan.plan import Call, Literal, Plan, Slot, Source
 from situs._src.runtime.run import inductor
+from situs._src.runtime.run.compiled_region import CompiledRegion
 from situs._src.runtime.run.emit import Function, as_host_value, emit
 from situs._src.runtime.run.state import Run
 from situs._src.runtime.run.torchscript import scripted
 
 ASKED_AFTER = 1  # runs: of a function with jit_compile=True
 COMPILED_AFTER = 10  # runs: of any other program, where graphs are compiled
-TRIALS = 5  # runs of a region each way
-MOST_FAILURES = 3  # of a region whose calls do not fail
 DIVISIONS = 8  # of one plan: tracing finds what cannot be traced all at once, so two are the rule
-
-# The largest difference, of the largest element. Integers and truth values must be equal.
-TOLERANCE = {torch.float64: 1e-8, torch.complex128: 1e-8, torch.float32: 1e-4, torch.complex64: 1e-4}
-COARSE = 2e-2  # in half precision, and where products are computed in TensorFloat-32
-NOISE = 16.0  # times what a change in the last bits of the inputs makes
 
 # Compiled functions of regions, by their operations, the layouts of what they take and the slots of what they return.
 Known = dict[tuple[tuple[Operation | None, ...], tuple[Layout, ...], tuple[int, ...]], inductor.Compiled]
@@ -125,6 +113,7 @@ class CompiledProgram:
         self._function: Function | None = None
         self._compilation: Compilation | None = None
         self._is_over = False  # it will not be compiled
+        self._is_settled = False  # it is known of all regions which way they go
         self._why = f"compiled after {wish.after} run{'s' if wish.after > 1 else ''}, which have not been"
 
     def run(self, run: Run, values: Sequence[Any]) -> tuple[Any, ...] | None:
@@ -135,6 +124,8 @@ class CompiledProgram:
         """
         function = self._function
         if function is not None:
+            if not self._is_settled:
+                self._settle()
             return function(run, *values)
         if self._is_over:
             return None
@@ -176,6 +167,14 @@ class CompiledProgram:
             self._function = emit(compilation.plan).function
         self._compilation = compilation
         return results
+
+    def _settle(self) -> None:
+        """Goes back to the usual way, if no region is worth it."""
+        assert self._compilation is not None
+        regions = self._compilation.regions
+        self._is_settled = all(region.is_settled for region in regions)
+        if self._is_settled and all(region.dropped for region in regions):
+            self._is_over, self._function = True, None
 
     def _give_up(self, why: str) -> None:
         self._is_over, self._why = True, why
@@ -247,7 +246,7 @@ class Compilation:
         in_trial: bool,
     ) -> Call | None:
         """The call of a region; None if the compiler will not have it."""
-        layouts = tuple([_layout(source, seen) for source in region.sources])
+        layouts = tuple([seen.layout(source) for source in region.sources])
         key = tuple([call.node for call in region.calls]), layouts, tuple(region.kept)
         try:
             function = self._known.get(key) or inductor.compiled(traced[region], exact)
@@ -291,7 +290,7 @@ def _traced(plan: Plan, seen: Seen) -> tuple[Division, dict[Region, inductor.Tra
             if key not in known:
                 body = _Body(region, seen)
                 try:
-                    graph = inductor.trace(body, [_layout(source, seen) for source in region.sources])
+                    graph = inductor.trace(body, [seen.layout(source) for source in region.sources])
                 except Exception as error:  # of the tracer itself, and of no call
                     reason = inductor.reason_of(error)
                     body.refused.update({call: reason for call in region.calls if call not in body.refused})
@@ -303,12 +302,6 @@ def _traced(plan: Plan, seen: Seen) -> tuple[Division, dict[Region, inductor.Tra
             return division, {region: known[tuple(region.calls)] for region in division.regions}
     refused.update({call: "cannot be traced with the others" for call in plan.calls if call not in refused})
     return divide(plan, seen, refused), {}
-
-
-def _layout(source: Slot | Literal, seen: Seen) -> Layout:
-    found = layout_of(source.value) if isinstance(source, Literal) else seen.layouts[source.number]
-    assert found is not None
-    return found
 
 
 def _key(source: Slot | Literal) -> int:
@@ -396,218 +389,3 @@ def _alone(region: Region, plan: Plan) -> Function:
     calls = [replace(call, inputs=[given(source) for source in call.inputs], after=[]) for call in own]
     outputs: list[Source] = [Slot(slot) for slot in region.kept]
     return emit(scripted(Plan(calls, [*inputs, *region.sizes], outputs, slots, plan.assignments))).function
-
-
-# One region.
-
-
-class CompiledRegion:
-    """A region as a function: compiled, or its calls one by one.
-
-    Args:
-        region: The region.
-        number: Its number in the program, from 1.
-        function: The compiled function.
-        alone: Its calls, as the code of a plan.
-        seen: What it was compiled for.
-        in_trial: Whether it has to be faster than its calls.
-
-    Attributes:
-        dropped: Why it is no longer used; empty as long as it is.
-        times: The best seconds compiled and call by call, once they are known.
-    """
-
-    def __init__(
-        self,
-        region: Region,
-        number: int,
-        function: inductor.Compiled,
-        alone: Function,
-        seen: Seen,
-        in_trial: bool,
-    ) -> None:
-        self.number = number
-        self.dropped = ""
-        self.times: tuple[float, float] | None = None
-        self._ops = len(region.calls)
-        self._card = torch_device(region.device) if region.device.is_card else None
-        self._compiled = function
-        self._alone = alone
-        self._count = len(region.sources)
-        layouts = [_layout(source, seen) for source in region.sources]
-        self._shapes = [layout.shape for layout in layouts]
-        self._strides = [layout.stride for layout in layouts]
-        self._sizes = tuple([seen.sizes[slot] for slot in region.sizes])
-        self._lock = locks.lock()
-        self._is_compared = False
-        self._in_trial = in_trial
-        self._trials: tuple[list[float], list[float]] = [], []
-        self._shared: list[int] = []  # the results that are not memory of their own, and should be
-        self._failures = 0
-
-    @property
-    def way(self) -> str:
-        """How its operations run."""
-        if self.dropped:
-            return f"kernel: {self.dropped}"
-        others = self._ops - 1
-        return f"compiled region {self.number} (with {others} other{'s' if others > 1 else ''})"
-
-    def __call__(self, *values: Any) -> Sequence[Any]:
-        """Runs the region on what it takes, and returns what others use of it."""
-        if self.dropped or not self._fits(values):
-            return self._alone(None, *values)
-        if self._is_compared and not self._in_trial:
-            return self._run(values)
-        if not self._lock.acquire(blocking=False):  # another thread is comparing
-            return self._alone(None, *values)
-        try:
-            return self._tried(values) if self._is_compared else self._both_ways(values)
-        finally:
-            self._lock.release()
-
-    def _fits(self, values: Sequence[Any]) -> bool:
-        """Whether it was compiled for such values."""
-        count = self._count
-        if values[count:] != self._sizes:
-            return False
-        for value, shape, stride in zip(values[:count], self._shapes, self._strides, strict=True):
-            if value.shape != shape or value.stride() != stride:
-                return False
-        return True
-
-    def _run(self, values: Sequence[Any]) -> Sequence[Any]:
-        """What the compiled function makes; what the calls make one by one, if something fails in there."""
-        try:
-            made = list(self._compiled(list(values[: self._count])))
-        except Exception as error:
-            return self._instead(values, error)
-        for place in self._shared:
-            made[place] = made[place].clone()
-        return made
-
-    def _instead(self, values: Sequence[Any], error: Exception) -> Sequence[Any]:
-        results = self._alone(None, *values)  # where that fails as well, the failure is the program's
-        self._failures += 1
-        if self._failures >= MOST_FAILURES:
-            self._drop(f"compiled, it failed though its ops do not: {type(error).__name__}: {error}")
-        return results
-
-    # The first call.
-
-    def _both_ways(self, values: Sequence[Any]) -> Sequence[Any]:
-        """The first call: both ways, and compared; what the calls make counts."""
-        results = self._alone(None, *values)
-        try:
-            made = list(self._compiled(list(values[: self._count])))
-        except Exception as error:
-            self._drop(f"compiled, it failed: {type(error).__name__}: {error}")
-            return results
-        difference = self._difference(values, results, made)
-        if difference:
-            self._drop(f"compiled, it gave other results: {difference}")
-        owned = [_memory(value) for value in results]
-        self._shared = _not_own(made, values[: self._count], owned)
-        self._is_compared = True
-        return results
-
-    def _difference(self, values: Sequence[Any], results: Sequence[Any], made: Sequence[Any]) -> str:
-        """In which way results differ, in words; nothing if they do not."""
-        nudged: Sequence[Any] | None = None
-        for place, (usual, new) in enumerate(zip(results, made, strict=True)):
-            if layout_of(usual) != layout_of(new):
-                return f"{layout_of(new)} in the place of {layout_of(usual)}"
-            allowed, found = self._tolerance(usual.dtype), distance(usual, new)
-            if found > allowed:
-                if nudged is None and allowed:
-                    nudged = self._alone(None, *[self._nudged(value) for value in values])
-                noise = 0.0 if nudged is None else distance(usual, nudged[place])
-                if not allowed or found > NOISE * noise:
-                    return f"{found:.1e} of the largest element of result {place}, where {allowed:.0e} is allowed"
-        return ""
-
-    def _tolerance(self, dtype: torch.dtype) -> float:
-        if not (dtype.is_floating_point or dtype.is_complex):
-            return 0.0
-        in_tf32 = self._card is not None and dtype is torch.float32 and precision.tensor_float_32()
-        return COARSE if in_tf32 else TOLERANCE.get(dtype, COARSE)
-
-    def _nudged(self, value: Any) -> Any:
-        """A value changed in its last bits, every second element up and the others down."""
-        if not isinstance(value, torch.Tensor) or not value.is_floating_point():
-            return value
-        is_coarse = self._tolerance(value.dtype) == COARSE and value.dtype is torch.float32
-        last = 2.0**-11 if is_coarse else torch.finfo(value.dtype).eps
-        signs = torch.ones(value.numel(), dtype=value.dtype, device=value.device)
-        signs[::2] = -1
-        nudged = torch.empty_like(value)  # strides as they are
-        return nudged.copy_(value * (1 + last * signs.view(value.shape)))
-
-    # Whether it is worth it.
-
-    def _tried(self, values: Sequence[Any]) -> Sequence[Any]:
-        """One of the calls in which the two ways are timed in turns."""
-        compiled, usual = self._trials
-        is_turn = len(compiled) <= len(usual)
-        if len(usual) < TRIALS:
-            self._finish()
-            start = time.perf_counter()
-            results = self._run(values) if is_turn else self._alone(None, *values)
-            self._finish()
-            (compiled if is_turn else usual).append(time.perf_counter() - start)
-            return results
-        self._in_trial = False
-        if compiled:
-            self.times = min(compiled), min(usual)
-            if self.times[0] > self.times[1]:
-                text = " against ".join(f"{seconds * 1e3:.3g}" for seconds in self.times)
-                self.dropped = f"slower compiled, {text} ms"  # no warning: nothing is wrong
-        return self._alone(None, *values) if self.dropped else self._run(values)
-
-    def _finish(self) -> None:
-        if self._card is not None:
-            torch.cuda.synchronize(self._card)
-
-    def _drop(self, why: str) -> None:
-        self.dropped = why.partition("\n")[0]
-        _logger.warning("%d ops of a graph run as they are: %s", self._ops, self.dropped)
-
-
-def distance(usual: torch.Tensor, new: torch.Tensor) -> float:
-    """How far a tensor is from another one, relative to its largest element; infinite if other elements are finite."""
-    if usual.dtype == torch.bool or not (usual.is_floating_point() or usual.is_complex()):
-        return 0.0 if torch.equal(usual, new) else float("inf")
-    wide = torch.complex128 if usual.is_complex() else torch.float64
-    usual, new = usual.to(wide), new.to(wide)
-    finite = torch.isfinite(usual)
-    if not torch.equal(finite, torch.isfinite(new)):
-        return float("inf")
-    rest, other = usual[~finite], new[~finite]
-    if not torch.equal(torch.isnan(rest), torch.isnan(other)) or not torch.equal(rest.nan_to_num(), other.nan_to_num()):
-        return float("inf")
-    usual, new = usual[finite], new[finite]
-    if not usual.numel():
-        return 0.0
-    apart = float((usual - new).abs().max())
-    largest = float(usual.abs().max())
-    return apart / largest if largest else (0.0 if apart < torch.finfo(torch.float32).tiny else float("inf"))
-
-
-def _memory(value: torch.Tensor) -> int:
-    return storage_key(value.untyped_storage())
-
-
-def _not_own(made: Sequence[torch.Tensor], given: Iterable[Any], usual: Sequence[int]) -> list[int]:
-    """The places of the compiled results that share memory with what was given, or with another result.
-
-    Those are left out whose counterparts of the usual way share memory as well, as views do.
-    """
-    taken = {_memory(value) for value in given if isinstance(value, torch.Tensor)}
-    before: set[int] = set()
-    found: list[int] = []
-    for place, value in enumerate(made):
-        memory = _memory(value)
-        if memory in taken and usual[place] not in taken or memory in before and usual.count(usual[place]) == 1:
-            found.append(place)
-        before.add(memory)
-    return found

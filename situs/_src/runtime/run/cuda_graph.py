@@ -38,7 +38,8 @@ from situs._src.runtime.passes.regions import Seen, why_never
 from situs._src.runtime.plan.plan import Call, Plan, Slot, slots_in
 from situs._src.runtime.run import inductor
 from situs._src.runtime.run.capture_regions import Parts, kept_views, parts_of
-from situs._src.runtime.run.compiled import TRIALS, Compilation, Known, Wish, refuse
+from situs._src.runtime.run.compiled import Compilation, Known, Wish, refuse
+from situs._src.runtime.run.compiled_region import TRIALS
 from situs._src.runtime.run.emit import as_host_value, emit
 from situs._src.runtime.run.state import Run
 from situs._src.runtime.run.stream_capture import Launches
@@ -309,10 +310,11 @@ class Captured:
         self._launches.prepare(lambda: work(None, *self._incoming()))
         launches = Launches(self._device)
         held = launches.record(lambda: work(None, *self._incoming()))
-        found = []
+        found: list[float] = []
+        event: Any = torch.cuda.Event
         with torch.cuda.device(self._device):
             for _ in range(1 + TRIALS):
-                start, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
+                start, end = (event(enable_timing=True) for _ in range(2))
                 start.record()
                 launches.replay()
                 end.record()

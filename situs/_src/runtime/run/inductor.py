@@ -6,10 +6,10 @@
 
 Everything is imported inside of functions: loading the compiler takes seconds, and most programs never compile.
 
-Shapes are static. A graph is traced with fake tensors, which have shapes, strides and dtypes and no elements, so a kernel
-that looks at values fails there (`reason_of` says so). Results are laid out as the kernels lay them out. The compiler keeps
-what it has made on disk (``TORCHINDUCTOR_CACHE_DIR``), under keys of the code, the settings and the versions, and asks it
-before it compiles anything. One thread compiles at a time.
+Shapes are static. A graph is traced with fake tensors, which have shapes, strides and dtypes and no elements, so a
+kernel that looks at values fails there (`reason_of` says so). Results are laid out as the kernels lay them out. The
+compiler keeps what it has made on disk (``TORCHINDUCTOR_CACHE_DIR``), under keys of the code, the settings and the
+versions, and looks there before it compiles anything. One thread compiles at a time.
 """
 
 from __future__ import annotations
@@ -134,9 +134,9 @@ def reason_of(error: Exception) -> str:
 class Watch:
     """Looks at what each step of a function becomes, while it is traced: `unchecked` is asked after each step.
 
-    A kernel refuses some values: an index out of range, a matrix without an inverse, a division of integers by zero. What
-    it becomes may not: a compiler drops checks that have no result, takes negative indices for indices from the end, and
-    a division of integers by zero ends the process.
+    A kernel refuses some values: an index out of range, a matrix without an inverse, a division of integers by zero.
+    What it becomes may not: a compiler drops checks that have no result, takes negative indices for indices from the
+    end, and a division of integers by zero ends the process.
     """
 
     def __init__(self) -> None:
@@ -149,7 +149,7 @@ class Watch:
             takes_integers: Whether the step takes integers, which may be indices.
         """
         for node in self._new():
-            target = node.target
+            target: Any = node.target
             if node.op != "call_function" or not isinstance(target, torch._ops.OpOverload):
                 continue
             name = target.name().removeprefix("aten::").partition(".")[0]
@@ -200,7 +200,7 @@ def compiled(traced: Traced, exact: bool = False) -> Compiled:
         from torch._inductor import compile_fx
 
         graph = compile_fx._recursive_joint_graph_passes(traced.graph)
-        output = graph.graph.output_node()
+        output: Any = graph.graph.output_node()
         output.meta["user_visible_output_idxs"] = list(range(len(output.args[0])))  # their strides stay as they are
         compile_fx._recursive_record_original_output_strides(graph)
         context: Any = torch._guards.TracingContext(traced.fakes[0].fake_mode if traced.fakes else None)  # type: ignore[attr-defined]

@@ -3,7 +3,8 @@
 A plan whose calls follow each other runs as straight-line code in the caller's thread. One with work that can
 go on side by side (several devices, slow or waiting operations) runs on a pool of threads. Runs that are traced,
 verified or limited in time use code of their own, so that the others pay nothing for it; so do runs that may move
-values to the host (`runtime.run.swap`). A program that is to be compiled is so when it has run (`runtime.run.compiled`).
+values to the host (`runtime.run.swap`). A program that is to be compiled is compiled when it has run
+(`runtime.run.compiled`).
 """
 
 from __future__ import annotations
