@@ -142,14 +142,14 @@ class CapturedProgram:
     def _capture(self, values: Sequence[Any], brought: Sequence[Any]) -> None:
         self._captures += 1
         try:
-            shapes = shapes_of(values)
-            self.captured = Captured(self._plan, self._parts, shapes, brought, self._changing)
+            captured = Captured(self._plan, self._parts, shapes_of(values), brought, self._changing)
             if self._wish is not None and inductor.missing(on_card=True) is None:
-                self.captured.compile(exact=not self._wish.asked, known=self._compiled_before)
-            self.captured.record()
+                captured.compile(exact=not self._wish.asked, known=self._compiled_before)
+            captured.record()
+            self.captured = captured
         except Exception as error:  # a kernel that looks at its results, for instance
             logging.getLogger("situs").debug("A program was not captured as a CUDA graph: %s", error)
-            self._captures, self.captured = MOST, None
+            self._captures = MOST
 
 
 def capturing(plan: Plan, wish: Wish | None = None) -> CapturedProgram | None:

@@ -149,9 +149,9 @@ class Watch:
             takes_integers: Whether the step takes integers, which may be indices.
         """
         for node in self._new():
-            target: Any = node.target
-            if node.op != "call_function" or not isinstance(target, torch._ops.OpOverload):
+            if node.op != "call_function" or not isinstance(node.target, torch._ops.OpOverload):
                 continue
+            target: Any = node.target
             name = target.name().removeprefix("aten::").partition(".")[0]
             if not target._schema.returns or name.startswith("_assert"):
                 return "checks values"
