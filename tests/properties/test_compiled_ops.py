@@ -50,7 +50,8 @@ def as_function(row):
         floating = [leaf for leaf in found if leaf.dtype.is_floating]
         sources = [tensor for tensor in tensors if tensor.dtype.is_floating]
         if floating and sources:
-            found += [gradient for gradient in tf.gradients(floating, sources) if tf.is_tensor(gradient)]
+            gradients = tf.gradients(floating, sources)  # some are slices
+            found += [tf.convert_to_tensor(gradient) for gradient in gradients if gradient is not None]
         return found
 
     return function, [*arrays_in(row.args), *arrays_in(tuple(row.kwargs.values()))]
