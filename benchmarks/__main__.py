@@ -32,6 +32,7 @@ BENCHMARKS = {
     "memory": (),
     "training": ("tensorflow", "jax"),
     "keras": ("tensorflow",),
+    "compiled": ("jax",),
 }
 
 

@@ -1,7 +1,7 @@
 """Programs of pure ops, changes of variables and reads, in any order, do compiled what they do uncompiled.
 
-Regions gather pure ops from all over a program. What must not happen is that a use of a variable's old value moves behind
-a change, or a reading before one.
+Regions gather pure ops from all over a program. What must not happen is that a use of a variable's old value moves
+behind a change, or a reading before one.
 """
 
 from __future__ import annotations
