@@ -125,6 +125,13 @@ def test_the_environment_has_the_last_word(stand_in, monkeypatch):
         tf.function(layer)(X)
 
 
+def test_functions_of_datasets_are_not_compiled(stand_in):
+    tf.config.optimizer.set_jit(True)
+    made = list(tf.data.Dataset.range(COMPILED_AFTER + 5).map(lambda n: (n + 1) * 2).as_numpy_iterator())
+    assert made[-1] == 2 * (COMPILED_AFTER + 5)
+    assert stand_in.regions == 0
+
+
 def test_sessions_compile_too(stand_in):
     tf.config.optimizer.set_jit(True)
     with tf1.Graph().as_default(), tf1.device("/cpu:0"), tf1.Session() as session:
