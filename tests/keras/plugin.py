@@ -8,11 +8,9 @@ from __future__ import annotations
 
 import faulthandler
 import gc
-import importlib
 import importlib.util
 import json
 import os
-import re
 import signal
 import sys
 import time
@@ -67,13 +65,9 @@ def skip_if_backend(given: str, reason: str) -> pytest.MarkDecorator:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Knows the marks of Keras' tests, and has scikit-learn make ids without addresses: all processes must agree."""
+    """Knows the marks of Keras' tests."""
     for mark in ("requires_trainable_backend", "multi_device"):
         config.addinivalue_line("markers", f"{mark}: of Keras' tests")
-    if importlib.util.find_spec("sklearn") is not None:
-        checks = importlib.import_module("sklearn.utils.estimator_checks")
-        named = checks._get_check_estimator_ids
-        checks._get_check_estimator_ids = lambda value: re.sub(r"\s*at\s*0x[0-9a-f]+", "", named(value) or "")
 
 
 class _Clock:
