@@ -35,6 +35,7 @@ BENCHMARKS = {
     "training": ("tensorflow", "jax"),
     "keras": ("tensorflow",),
     "distribution": ("tensorflow",),
+    "compiled": ("jax",),
 }
 
 

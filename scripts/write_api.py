@@ -41,6 +41,7 @@ NAMESPACES = {
     "config.experimental": "older spellings of device settings, details of GPUs, policies, use of memory.",
     "config.gpu": "how much memory this process takes of every GPU; ``tf.gpu`` is another name for it.",
     "config.threading": "bounds on the threads of the CPU.",
+    "config.optimizer": "whether graphs are compiled that have run a few times.",
     "data": "input pipelines.",
     "data.experimental": "bringing elements to devices, and names from before they were methods.",
     "debugging": "the placement log, and assertions about tensors.",

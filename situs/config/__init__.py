@@ -22,4 +22,5 @@ from situs._src.config.functions import run_functions_eagerly as experimental_ru
 from situs._src.config.functions import run_functions_eagerly as run_functions_eagerly
 from situs.config import experimental as experimental
 from situs.config import gpu as gpu
+from situs.config import optimizer as optimizer
 from situs.config import threading as threading

@@ -1,4 +1,4 @@
-"""Names of torch that begin with an underscore stand in one file, `torch_private.py`."""
+"""Names of torch that begin with an underscore stand in one file, `torch_private.py`, and its compiler's in another."""
 
 import ast
 import re
@@ -9,9 +9,11 @@ import torch
 
 import situs
 from situs._src.runtime.eager import torch_private
+from situs._src.runtime.run import inductor
 
 PACKAGE = Path(situs.__file__).parent
 HOME = Path(torch_private.__file__)
+COMPILER = Path(inductor.__file__)  # whose names are imported when something is compiled
 # Attributes of torch's objects that no chain of names leads to: a storage's, a tensor's, an operator's.
 OF_OBJECTS = {"_cdata", "_use_count", "_is_view", "_schema"}
 IN_TEXT = re.compile(r"torch\._(?!_)\w+|\._cdata\b|_foreach_|mkldnn\._")
@@ -61,7 +63,7 @@ def test_other_names_are_not():
 
 
 def test_no_other_file_has_private_names_of_torch():
-    files = [file for file in PACKAGE.rglob("*.py") if file != HOME]
+    files = [file for file in PACKAGE.rglob("*.py") if file not in (HOME, COMPILER)]
     assert len(files) > 300
     found = [
         f"{file.relative_to(PACKAGE)}:{line}: {text}"
@@ -69,6 +71,33 @@ def test_no_other_file_has_private_names_of_torch():
         for line, text in private_names(file.read_text())
     ]
     assert not found, f"put these names into {HOME.relative_to(PACKAGE)}: {found}"
+
+
+def test_the_compilers_names_are_imported_inside_of_functions():
+    at_import = [
+        node for node in ast.parse(COMPILER.read_text()).body if isinstance(node, (ast.Import, ast.ImportFrom))
+    ]
+    assert not private_names("\n".join(map(ast.unparse, at_import)))
+
+
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")  # torch's, of itself
+def test_the_compilers_names_are_there():
+    """What `inductor.py` takes of this torch; a release that lacks one is found here, not in a user's program."""
+    from torch._inductor import compile_fx, config
+    from torch._inductor.decomposition import select_decomp_table
+    from torch._subclasses.fake_tensor import DataDependentOutputException, DynamicOutputShapeException, FakeTensorMode
+    from torch.fx.experimental.proxy_tensor import get_proxy_mode, make_fx
+    from torch.fx.experimental.symbolic_shapes import GuardOnDataDependentSymNode, ShapeEnv
+
+    functions = (select_decomp_table, make_fx, get_proxy_mode, compile_fx.compile_fx_inner)
+    functions += (compile_fx._recursive_joint_graph_passes, compile_fx._recursive_record_original_output_strides)
+    assert all(map(callable, functions))
+    errors = (DataDependentOutputException, DynamicOutputShapeException, GuardOnDataDependentSymNode)
+    assert all(issubclass(error, Exception) for error in errors)
+    assert FakeTensorMode(shape_env=ShapeEnv(), static_shapes=True).static_shapes
+    options = ("fx_graph_cache", "emulate_precision_casts", "deterministic", "cpp")
+    assert all(hasattr(config, name) for name in options)
+    assert hasattr(torch._guards.TracingContext(None), "output_strides")
 
 
 def test_names_are_torchs_own_objects():

@@ -7,6 +7,7 @@
     tensorflow.core.x_pb2        the messages of the package ``tensorboard``
     tensorflow.keras             the package ``keras`` with Situs beneath                        for_keras.py
                                  (so are tensorflow.optimizers and its like of TensorFlow 2)
+    keras.src.trainers.trainer   Keras' own, but for what ``jit_compile="auto"`` means           keras_compile.py
 
 Where Situs has nothing, the import fails in words, and nothing of a TensorFlow that is installed too is imported.
 """
@@ -21,7 +22,7 @@ import sys
 from collections.abc import Sequence
 from types import ModuleType
 
-from situs._src.as_tensorflow import for_keras, internals, missing, roots
+from situs._src.as_tensorflow import for_keras, internals, keras_compile, missing, roots
 
 
 class Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
@@ -52,11 +53,13 @@ class Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
     def find_spec(
         self, fullname: str, path: Sequence[str] | None = None, target: ModuleType | None = None
     ) -> importlib.machinery.ModuleSpec | None:
-        """How to load a module of TensorFlow's; None for other modules.
+        """How to load a module of TensorFlow's, and one of Keras'; None for other modules.
 
         Raises:
             ModuleNotFoundError: Situs has no such module.
         """
+        if fullname == keras_compile.TRAINER:
+            return keras_compile.trainer_spec(path)
         if fullname.partition(".")[0] != "tensorflow":
             return None
         if self._locate(fullname) is None:

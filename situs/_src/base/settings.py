@@ -207,6 +207,30 @@ def verify_kernels() -> bool:
     return os.environ.get("SITUS_VERIFY", "") not in ("", "0")
 
 
+def compile_graphs() -> bool | None:
+    """``SITUS_COMPILE``: whether graphs are compiled, whatever the program says; None leaves it to that.
+
+    Raises:
+        InvalidArgumentError: it is set to something else than 1 or 0.
+    """
+    text = os.environ.get("SITUS_COMPILE", "").strip().lower()
+    if text not in _ON_OR_OFF:
+        raise ArgumentError(f"Cannot read SITUS_COMPILE={shown(text)}. Write 1 to compile graphs, 0 for never.")
+    return _ON_OR_OFF[text]
+
+
+def cpp_compilers() -> tuple[str, ...]:
+    """``CXX``: the C++ compiler, or what it may be called where that is not set."""
+    given = os.environ.get("CXX", "").strip()
+    return (given,) if given else ("g++", "clang++")
+
+
+def c_compilers() -> tuple[str, ...]:
+    """``CC``: the C compiler, or what it may be called where that is not set."""
+    given = os.environ.get("CC", "").strip()
+    return (given,) if given else ("gcc", "clang")
+
+
 def switch(value: object, name: str) -> bool:
     """A setting that is on or off, as the program gives it.
 

@@ -213,6 +213,7 @@ class ElementFunction:
 
     def _program(self, homes: Sequence[Device]) -> Program:
         graph, devices = self._graph, process.devices()
+        graph.compiles = False  # it is small, and there may be many: only a function that it calls may ask for more
         feeds = [(tensor, home or host()) for tensor, home in zip(graph.arguments, self._homes, strict=True)]
         feeds += [(graph.captures[tensor], home) for tensor, home in zip(self._captured, homes, strict=True)]
         roots = {graph.captures[tensor]: _root(tensor) for tensor in self._captured if tensor.is_ref}

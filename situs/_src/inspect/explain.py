@@ -37,7 +37,8 @@ def explain(what: Any = None) -> Explanation:
 
     Returns:
         A sequence of assignments that prints as a table; ``to_dicts()`` gives it as plain data. Where the dynamic
-        placer has placed a graph, its ``plan`` says what that expects of a step, and the table ends with it.
+        placer has placed a graph, its ``plan`` says what that expects of a step, and the table ends with it. For a
+        function that is compiled (``jit_compile=True``) it says of each op how it runs: in which region, or why not.
 
     Example:
         >>> import situs as tf

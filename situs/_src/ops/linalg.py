@@ -155,6 +155,26 @@ def _large_product(linear: Any, turn_a: bool, turn_b: bool) -> Callable[[torch.T
         made: torch.Tensor = linear(a, b, None, "none", [], "")
         return made
 
+    product.when_compiled = _for_compiler(linear, turn_a, turn_b)  # type: ignore[attr-defined]
+    return product
+
+
+_operators: list[Any] = []  # of Situs', which PyTorch's compiler calls and looks into no further
+
+
+def _for_compiler(linear: Any, turn_a: bool, turn_b: bool) -> Callable[[torch.Tensor, torch.Tensor], torch.Tensor]:
+    """A large product as PyTorch's compiler takes it: its own form of this one is for constant weights alone."""
+
+    def product(a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
+        if not _operators:
+            library: Any = torch.library
+            _operators.append(library.Library("situs", "DEF"))
+            _operators[0].define("product(Tensor a, Tensor b) -> Tensor")
+            _operators[0].impl("product", lambda a, b: linear(a, b, None, "none", [], ""), "CPU")
+            _operators[0].impl("product", lambda a, b: a.new_empty(a.shape[0], b.shape[0]), "Meta")
+        made: torch.Tensor = torch.ops.situs.product(a.t() if turn_a else a, b if turn_b else b.t())
+        return made
+
     return product
 
 
@@ -172,6 +192,7 @@ def _product_with_constant(linear: Any, rows: int) -> Callable[[torch.Tensor, to
         made: torch.Tensor = linear(a, weight, None, "none", [], "")
         return made
 
+    product.when_compiled = _for_compiler(linear, False, False)  # type: ignore[attr-defined]
     return product
 
 

@@ -251,6 +251,9 @@ def _div_no_nan_on_host(x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
     return x / y if has_no_zero(y) else _div_no_nan_kernel(x, y)
 
 
+_div_no_nan_on_host.when_compiled = _div_no_nan_kernel  # type: ignore[attr-defined]
+
+
 _div_no_nan = binary("DivNoNan", _div_no_nan_kernel, ANALYTIC, "Returns x / y, and 0 where y is 0.")
 multiply_no_nan = export("math.multiply_no_nan")(
     binary(

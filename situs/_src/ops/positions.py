@@ -64,6 +64,6 @@ def safe_linear_indices(indices: torch.Tensor, shape: Sequence[int]) -> tuple[to
     missing = torch.zeros(len(flat), dtype=torch.bool, device=indices.device)
     for dim in range(depth):
         column = flat[:, dim]
-        missing |= (column < 0) | (column >= shape[dim])
+        missing = missing | (column < 0) | (column >= shape[dim])
         rows = rows * shape[dim] + column
     return rows, missing

@@ -43,6 +43,7 @@ def kernel(of_torch: Callable[..., torch.Tensor], of_numpy: np.ufunc) -> Callabl
         with np.errstate(all="ignore"):
             return torch.from_numpy(of_numpy(*(value.resolve_neg().numpy() for value in values)))
 
+    compute.when_compiled = of_torch  # type: ignore[attr-defined]
     return compute
 
 

@@ -36,6 +36,9 @@ def kernel(x: torch.Tensor) -> torch.Tensor:
     return torch.tanh(x) if x.numel() < MANY else quick_tanh(x)
 
 
+kernel.when_compiled = torch.tanh  # type: ignore[attr-defined]
+
+
 def lower(x: Tensor) -> Any:
     """In a graph: PyTorch's own function, which can run together with others, unless there surely are many elements."""
     size = x.shape.num_elements()

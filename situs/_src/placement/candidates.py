@@ -34,7 +34,8 @@ class Assignment:
 
     ``kind`` is the rule that decided: ``default``, ``requested``, ``soft`` or ``state``; in graphs also
     ``colocated``, ``generator``, ``metadata``, ``fixed`` and ``dynamic``, by predicted time. ``node`` is the name of
-    the operation in its graph.
+    the operation in its graph. ``runs_as`` says how it runs in a program that is, or was to be, compiled: ``compiled
+    region 2 (with 17 others)``, or ``kernel: looks at values``.
     """
 
     op: str
@@ -44,6 +45,7 @@ class Assignment:
     detail: str
     requested: str = ""
     node: str = ""
+    runs_as: str = ""
 
     @property
     def reason(self) -> str:

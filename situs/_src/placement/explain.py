@@ -5,7 +5,7 @@ some of them:
 
     MatMul -> GPU:0 (default: first GPU with a float32 kernel)
 
-Operations of a graph are shown with their names.
+Operations of a graph are shown with their names, and those of a program that is compiled with how they run.
 """
 
 from __future__ import annotations
@@ -84,10 +84,13 @@ class Explanation(Sequence[Assignment]):
 
         table = Table(box=SIMPLE_HEAD, pad_edge=False)
         named = any(assignment.node for assignment in self._assignments)
-        for title in ("node", "op", "device", "why") if named else ("op", "times", "device", "why"):
+        compiled = any(assignment.runs_as for assignment in self._assignments)
+        titles = ("node", "op", "device", "why") if named else ("op", "times", "device", "why")
+        for title in (*titles, "runs as") if compiled else titles:
             table.add_column(title, justify="right" if title == "times" else "left", overflow="fold")
         for a, times in _runs(self._assignments):
-            table.add_row(*((a.node, a.op) if named else (a.op, str(times))), a.device.name, a.reason)
+            own = (a.node, a.op) if named else (a.op, str(times))
+            table.add_row(*own, a.device.name, a.reason, *((a.runs_as or "kernel",) if compiled else ()))
         return table
 
 
@@ -107,7 +110,7 @@ def _snapshot() -> list[Assignment]:
 
 def _runs(assignments: Sequence[Assignment]) -> Iterator[tuple[Assignment, int]]:
     """Folds equal neighbours into one row: a loop should not fill the screen."""
-    for _, group in groupby(assignments, key=lambda a: (a.node, a.op, a.device.name, a.reason)):
+    for _, group in groupby(assignments, key=lambda a: (a.node, a.op, a.device.name, a.reason, a.runs_as)):
         run = list(group)
         yield run[0], len(run)
 
@@ -120,4 +123,5 @@ def _as_dict(assignment: Assignment) -> dict[str, str]:
         "kind": assignment.kind,
         "reason": assignment.reason,
         "requested": assignment.requested,
+        **({"runs_as": assignment.runs_as} if assignment.runs_as else {}),
     }

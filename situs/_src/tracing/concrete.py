@@ -9,6 +9,7 @@ that ask for none go there. Inside another graph the whole is one operation:
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any
 
 from situs._src.autodiff.calls import GraphCall
@@ -101,8 +102,13 @@ class Ready:
         return put_together(self._form, list(map(wrap_checked, made, self._places, self._assignments)))
 
     def assignments(self) -> list[Assignment]:
-        """Where the operations of the program run."""
-        return list(assignments_in(self._program.plan))
+        """Where the operations of the program run, and how, if it is compiled."""
+        plan, ways = self._program.plan, self._program.ways()
+        if not ways:
+            return list(assignments_in(plan))
+        known = {plan.assignments[node]: way for node, way in ways.items()}
+        inner = "kernel: in a branch, a loop or a function that is called"
+        return [replace(each, runs_as=known.get(each, inner)) for each in assignments_in(plan)]
 
     def placement_plan(self) -> Plan | None:
         """The plan of the dynamic placer, where that has placed the program."""

@@ -83,6 +83,7 @@ class Function:
         reduce_retracing: bool = False,
         name: str | None = None,
         placer: Placer | None = None,
+        jit_compile: bool | None = None,
     ) -> None:
         functools.update_wrapper(self, python_function)
         self.python_function = python_function
@@ -90,6 +91,7 @@ class Function:
         self._autograph = autograph
         self._reduce_retracing = reduce_retracing
         self._placer = placer
+        self._jit_compile = jit_compile
         self._parameters = Parameters(python_function, input_signature)
         self._traced_function = requested(python_function) if autograph else python_function
         self._graphs = Traces()
@@ -211,6 +213,7 @@ class Function:
                 traced = trace(function, kind, names, outer, tensors)
             self._traces += 1
         self._kinds.add(kind)
+        traced.graph.compiles = self._jit_compile
         number, title = next(_numbers), _title(self._name)
         return ConcreteFunction(traced, kind, self._parameters, title, number, self._in, self._placer)
 
@@ -269,13 +272,14 @@ class Function:
         return "\n\n".join(made.pretty_printed_signature(verbose) for made in self._graphs)
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Function:
-        function = copy.deepcopy(self.python_function, memo)
-        options = (self._autograph, self._reduce_retracing, self._name, self._placer)
-        return Function(function, self.input_signature, *options)
+        return Function(copy.deepcopy(self.python_function, memo), *self._options())
 
     def __reduce__(self) -> Any:
-        options = (self._autograph, self._reduce_retracing, self._name, self._placer)
-        return Function, (self.python_function, self.input_signature, *options)
+        return Function, (self.python_function, *self._options())
+
+    def _options(self) -> tuple[Any, ...]:
+        options = (self._autograph, self._reduce_retracing, self._name, self._placer, self._jit_compile)
+        return self.input_signature, *options
 
     def __repr__(self) -> str:
         return f"<tf.function {self.python_function!r}>"
@@ -352,7 +356,8 @@ def function(
         func: The function; without one, a decorator is returned.
         input_signature: TensorSpecs of the arguments: one graph for all calls.
         autograph: Whether ``if``, ``while`` and ``for`` on tensors become branches and loops of the graph.
-        jit_compile: Accepted for TensorFlow's programs: graphs are planned, not compiled.
+        jit_compile: Whether its graphs are compiled into fused kernels when they run for the second time, which takes
+            a C++ compiler, or Triton on a card. By default they are where ``tf.config.optimizer.set_jit`` says so.
         reduce_retracing: Whether a second shape of an argument leads to a graph for all shapes.
         experimental_implements: Accepted for TensorFlow's programs.
         experimental_autograph_options: Accepted for TensorFlow's programs.
@@ -376,8 +381,10 @@ def function(
         relax = switch(reduce_retracing, "reduce_retracing") or relax
     autograph = switch(autograph, "autograph")
     chosen = None if placer is None else as_placer(placer)
+    jit_compile = experimental_compile if jit_compile is None else jit_compile
+    compiles = None if jit_compile is None else switch(jit_compile, "jit_compile")
 
     def decorate(python_function: Callable[..., Any]) -> Function:
-        return Function(python_function, input_signature, autograph, relax, placer=chosen)
+        return Function(python_function, input_signature, autograph, relax, placer=chosen, jit_compile=compiles)
 
     return decorate if func is None else decorate(func)

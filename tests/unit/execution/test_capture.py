@@ -14,7 +14,8 @@ import pytest
 
 import situs as tf2
 import situs.compat.v1 as tf
-from situs._src.runtime.run import capture_regions, cuda_graph
+from situs._src.base.budget.ledger import Account
+from situs._src.runtime.run import capture_regions, cuda_graph, inductor
 from situs._src.runtime.session.fetches import Fetches
 
 RUNS = cuda_graph.CAPTURED_AFTER + 15
@@ -464,3 +465,80 @@ def test_a_captured_program_lets_go_of_variables(as_cards):
     del session
     gc.collect()
     assert [home() for home in capture_._homes] == [None] * len(capture_._homes)
+
+
+# Compiled.
+
+
+@pytest.fixture
+def compiling(pretending, monkeypatch):
+    """Lets the work be compiled, by a stand-in that runs what was traced; gives how often each was done."""
+    done = {"compiled": 0, "called": 0}
+
+    def compiled(traced, exact=False):
+        done["compiled"] += 1
+
+        def call(values):
+            done["called"] += 1
+            return traced.graph(*values)
+
+        return call
+
+    monkeypatch.setattr(Account, "enters_all", property(lambda account: False))  # as a card's
+    monkeypatch.setattr(inductor, "missing", lambda on_card: None)
+    monkeypatch.setattr(inductor, "compiled", compiled)
+    return done
+
+
+def steps_of(jit_compile, runs=12):
+    """What some steps make of a variable, their losses, and the function; its value is replaced on the way."""
+    with tf2.device("/gpu:0"):
+        v = tf2.Variable(np.linspace(-1, 1, 12, dtype=np.float32).reshape(3, 4))
+
+        @tf2.function(jit_compile=jit_compile)
+        def step(x):
+            with tf2.device("/gpu:0"):
+                old = v * 1.0
+                with tf2.GradientTape() as tape:
+                    y = tf2.tanh(x @ v)
+                    loss = tf2.reduce_mean((y * y - 0.5) ** 2)
+                v.assign_sub(0.1 * tape.gradient(loss, v))
+                return loss, old, v + 0.0
+
+        losses = []
+        for run in range(runs):
+            if run == runs // 2:
+                v.assign(v * 0.5)
+            x = tf2.constant(np.full([2, 3], 0.1 * (run % 3) + 0.5, np.float32))
+            made = step(x)
+            losses.append([float(made[0]), *(float(tf2.reduce_sum(each)) for each in made[1:])])
+        return np.array(losses), v.numpy(), step
+
+
+def test_the_work_is_compiled_before_it_is_captured(compiling, monkeypatch):
+    monkeypatch.setattr(cuda_graph.Captured, "_milliseconds", lambda captured, work: 1.0)
+    usual, value, _ = steps_of(None, runs=RUNS)
+    assert not compiling["compiled"]
+    new, other, step = steps_of(True, runs=RUNS)
+    np.testing.assert_allclose(new, usual, rtol=1e-4, atol=1e-6)
+    np.testing.assert_allclose(other, value, rtol=1e-4, atol=1e-6)
+    assert compiling["called"] > RUNS // 2
+    assert "compiled region 1" in str(tf2.explain(step))
+
+
+def test_another_capture_does_not_compile_again(compiling, monkeypatch):
+    monkeypatch.setattr(cuda_graph.Captured, "_milliseconds", lambda captured, work: 1.0)
+    _, _, step = steps_of(True, runs=RUNS)
+    (program,) = [ready._program for made in step._graphs for ready in made._programs.values()]
+    assert program._capturing._captures == 2  # when the variable's value was replaced, once more
+    assert compiling["compiled"] == len(program._capturing.captured.compilation.regions)
+
+
+def test_work_that_is_slower_compiled_is_captured_as_it_is(compiling, monkeypatch):
+    times = iter([2.0, 1.0] * 8)
+    monkeypatch.setattr(cuda_graph.Captured, "_milliseconds", lambda captured, work: next(times))
+    usual, _, _ = steps_of(None)
+    new, _, step = steps_of(True)
+    np.testing.assert_allclose(new, usual, rtol=1e-4, atol=1e-6)
+    said = {each.runs_as for each in tf2.explain(step)}
+    assert "kernel: slower compiled, 2 against 1 ms" in said

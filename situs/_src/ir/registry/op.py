@@ -62,6 +62,7 @@ class Op:
     __slots__ = (
         "attr_names",
         "attrs",
+        "draws",
         "fresh_rule",
         "given_types",
         "gradient_rule",
@@ -108,6 +109,8 @@ class Op:
         # An op from state to state gives what the state becomes; it overwrites if what was there does not matter.
         self.updates = any(arg.is_ref for arg in signature.inputs) and any(arg.is_ref for arg in signature.outputs)
         self.overwrites = False
+        # Whether it draws random numbers: it has a seed, or is given one.
+        self.draws = "seed" in attrs or any(arg.name == "seed" for arg in signature.inputs)
         self.host_inputs_are_sizes = True  # they may make a result large, and are looked at before they do
         self.shape_rule: ShapeRule | None = None
         self.gradient_rule: GradientRule | None = None

@@ -241,11 +241,19 @@ def _gelu_kernel(features: torch.Tensor, approximate: bool = False) -> torch.Ten
 @_gelu.kernel(CPU)
 def _gelu_on_cpu(features: torch.Tensor, approximate: bool = False) -> torch.Tensor:
     """The same; what PyTorch makes of infinities there depends on the CPU."""
-    made = _gelu_kernel(features, approximate)
     if bool(features.sum(dtype=torch.float64).isfinite()):
-        return made
+        return _gelu_kernel(features, approximate)
+    return _gelu_with_ends(features, approximate)
+
+
+def _gelu_with_ends(features: torch.Tensor, approximate: bool = False) -> torch.Tensor:
+    """The same without a look at the values: of infinities it is what it comes near to."""
+    made = _gelu_kernel(features, approximate)
     ends = torch.where(features > 0, features, torch.nan)
     return torch.where(features.isinf(), ends.to(made.dtype), made)
+
+
+_gelu_on_cpu.when_compiled = _gelu_with_ends  # type: ignore[attr-defined]
 
 
 @_gelu.gradient

@@ -1,4 +1,5 @@
-"""Names of torch that begin with an underscore. They may change in any release, so no other file has one.
+"""Names of torch that begin with an underscore. They may change in any release, so no other file has one, but for
+`runtime.run.inductor`, which has those of torch's compiler and imports them when something is compiled.
 
 Each has a comment: what it is for, and what becomes of a torch that lacks it. *Needed* means that importing Situs'
 engine fails there with an `AttributeError` that names it: no result would be right, or none fast, without it.

@@ -4,6 +4,7 @@ engine.py            one set of devices and options, and the placements and prog
 program.py           a plan made ready to run, in the way that suits it:
   emit.py              straight-line Python, values freed at their last use
   torchscript.py       stretches of calls that PyTorch makes by itself
+  compiled.py          regions of calls as fused kernels, where that is asked for (compiled_region.py, inductor.py)
   threads.py           calls side by side, on a pool of threads
   cuda_graph.py        a CUDA graph, when it has run a few times (stream_capture.py, capture_regions.py)
   swap.py              values moved to the host while they are not needed (offload.py)

@@ -168,7 +168,7 @@ def _arrivals(calls: Iterable[Call], taken_elsewhere: set[int]) -> dict[int, Cal
 
 def _is_launch(call: Call) -> bool:
     """Whether a call is launches on a card that are the same in every run, as far as the call itself says."""
-    if call.node is None or not _on_card(call) or call.takes_run or call.node.type.startswith("Stateless"):
+    if call.node is None or not _on_card(call) or call.takes_run or call.node.op_def.draws:
         return False  # those draw random numbers from a seed, which cannot be recorded
     if any(tensor.dtype is variant for tensor in (*call.node.inputs, *call.node.outputs)):
         return False  # a list lies on the host, and a run makes it anew

@@ -28,14 +28,19 @@ from weakref import ref
 import torch
 
 from situs._src.base import locks
+from situs._src.ir.graph.node import Operation
 from situs._src.runtime.eager.allocations import enter
 from situs._src.runtime.eager.bridge import torch_device
 from situs._src.runtime.eager.cell import Cell
 from situs._src.runtime.eager.in_place import shared_ones, with_values
 from situs._src.runtime.passes.fuse_bias import with_biases
+from situs._src.runtime.passes.regions import Seen, why_never
 from situs._src.runtime.plan.plan import Call, Plan, Slot, slots_in
+from situs._src.runtime.run import inductor
 from situs._src.runtime.run.capture_regions import Parts, kept_views, parts_of
-from situs._src.runtime.run.emit import emit
+from situs._src.runtime.run.compiled import Compilation, Known, Wish, refuse
+from situs._src.runtime.run.compiled_region import TRIALS
+from situs._src.runtime.run.emit import as_host_value, emit
 from situs._src.runtime.run.state import Run
 from situs._src.runtime.run.stream_capture import Launches
 
@@ -53,11 +58,16 @@ class CapturedProgram:
     Args:
         plan: The plan.
         parts: Its parts.
+        wish: That its work be compiled, and when.
     """
 
-    def __init__(self, plan: Plan, parts: Parts) -> None:
+    def __init__(self, plan: Plan, parts: Parts, wish: Wish | None = None) -> None:
         self._plan = plan
         self._parts = parts
+        self._wish = wish
+        self._after = CAPTURED_AFTER if wish is None else min(wish.after, CAPTURED_AFTER)
+        self._why_uncompiled = f"compiled after {self._after} runs, which have not been"
+        self._compiled_before: Known = {}  # regions, for the next capture
         self._runs = 0
         self._captures = 0
         self._changing: set[int] = set()  # slots of variables that are known to change: they are copied in, like feeds
@@ -80,9 +90,27 @@ class CapturedProgram:
         made = self._replayed(run, values, brought)
         return go_on(run, *brought) if made is None else made
 
+    def ways(self) -> dict[Operation, str]:
+        """How each operation runs, if the program is, or was to be, compiled: in which region, or why not."""
+        if self._wish is None:
+            return {}
+        captured = self.captured
+        known = {} if captured is None or captured.compilation is None else captured.compilation.ways()
+        rest = self._why_uncompiled if not known else "not in the work that is recorded as a CUDA graph"
+        nodes = ((call.node, why_never(call) or rest) for call in self._plan.calls)
+        return {node: known.get(node, f"kernel: {reason}") for node, reason in nodes if node is not None}
+
     def _is_time(self) -> bool:
+        if not self._runs and self._wish is not None:
+            self._ask_for_compiler(self._wish)
         self._runs += 1
-        return self._runs > CAPTURED_AFTER and self._captures < MOST
+        return self._runs > self._after and self._captures < MOST
+
+    def _ask_for_compiler(self, wish: Wish) -> None:
+        lacking = inductor.missing(on_card=True)
+        if lacking is not None:
+            refuse(lacking, wish)
+            self._why_uncompiled = f"no compiler: it needs {lacking}"
 
     def _emitted(self) -> tuple[Function, Function]:
         """What brings values, and what goes on from there in the usual way."""
@@ -106,7 +134,7 @@ class CapturedProgram:
             return self.captured.run(run, brought)
         except OutdatedCapture as outdated:
             self._changing |= outdated.changed
-            self.captured, self._runs = None, CAPTURED_AFTER - AGAIN_AFTER
+            self.captured, self._runs = None, max(self._after - AGAIN_AFTER, 1)
             return None
         finally:
             self._lock.release()
@@ -114,16 +142,20 @@ class CapturedProgram:
     def _capture(self, values: Sequence[Any], brought: Sequence[Any]) -> None:
         self._captures += 1
         try:
-            self.captured = Captured(self._plan, self._parts, shapes_of(values), brought, self._changing)
+            captured = Captured(self._plan, self._parts, shapes_of(values), brought, self._changing)
+            if self._wish is not None and inductor.missing(on_card=True) is None:
+                captured.compile(exact=not self._wish.asked, known=self._compiled_before)
+            captured.record()
+            self.captured = captured
         except Exception as error:  # a kernel that looks at its results, for instance
             logging.getLogger("situs").debug("A program was not captured as a CUDA graph: %s", error)
             self._captures = MOST
 
 
-def capturing(plan: Plan) -> CapturedProgram | None:
-    """A program that is captured, for a plan that can be."""
+def capturing(plan: Plan, wish: Wish | None = None) -> CapturedProgram | None:
+    """A program that is captured, for a plan that can be; its work is compiled before, if that is wished for."""
     parts = parts_of(plan)
-    return None if parts is None else CapturedProgram(plan, parts)
+    return None if parts is None else CapturedProgram(plan, parts, wish)
 
 
 class OutdatedCapture(Exception):  # noqa: N818 -- it never leaves the program
@@ -160,16 +192,17 @@ class Captured:
         self._launches = Launches(self._device)
         results = _results(plan, parts)
         copied = kept_views(parts, set(results))
-        work = with_biases([self._on_memory(call, copied) for call in parts.work], results)
-        self._work = emit(
-            replace(plan, calls=work, inputs=parts.incoming, outputs=[Slot(slot) for slot in results])
-        ).function
+        work = [self._on_memory(call, copied) for call in parts.work]
+        self._whole = replace(plan, calls=work, inputs=parts.incoming, outputs=[Slot(slot) for slot in results])
+        self._numbers = {call: number for number, call in enumerate(plan.calls)}
+        self._work = emit(replace(self._whole, calls=with_biases(work, results))).function
+        self.compilation: Compilation | None = None
         passed = sorted(set(parts.boundary) & _wanted(plan, parts))
         self._passed = [parts.boundary.index(slot) for slot in passed]
         self._fetch = emit(replace(plan, calls=parts.after, inputs=[*results, *passed])).function
         self._take(brought, changing | copied)
         self._changes = False  # whether what would change variables does so
-        self._results = self._record()
+        self._results: tuple[Any, ...] = ()
 
     # What comes in.
 
@@ -232,10 +265,63 @@ class Captured:
             place.fill_(number)
         return made
 
-    def _record(self) -> tuple[Any, ...]:
+    def record(self) -> None:
+        """Records the launches of the work."""
         self._launches.prepare(lambda: self._work(None, *self._incoming()))
         self._changes = True
-        return self._launches.record(lambda: self._work(None, *self._incoming()))
+        self._results = self._launches.record(lambda: self._work(None, *self._incoming()))
+
+    # The work, compiled.
+
+    def compile(self, exact: bool, known: Known) -> None:
+        """Compiles the work, before it is recorded, and takes that in its place if it is faster.
+
+        Args:
+            exact: Whether what is fused is rounded after each op.
+            known: What was compiled for earlier captures, and what this one adds.
+        """
+        whole = replace(self._whole, calls=self._in_order())
+        seen = Seen(whole, as_host_value)
+        given = self._incoming()
+        seen.note(whole.inputs, given)
+        del given
+        noting = emit(whole, seen.around).function
+        self._launches.prepare(lambda: noting(None, *self._incoming()))
+        self.compilation = Compilation(whole, seen, exact, in_trial=False, known=known)
+        if not self.compilation.regions:
+            return
+        compiled = emit(self.compilation.plan).function
+        for _ in range(2):  # the first is compared, in the second Triton chooses among its kernels
+            self._launches.prepare(lambda: compiled(None, *self._incoming()))
+        times = self._milliseconds(compiled), self._milliseconds(self._work)
+        if times[0] <= times[1]:
+            self._work = compiled
+        else:
+            self.compilation.drop(f"slower compiled, {times[0]:.3g} against {times[1]:.3g} ms")
+
+    def _in_order(self) -> list[Call]:
+        """The calls of the work, waiting for each other by their numbers in the work; the plan's count in the plan."""
+        now = {self._numbers[call]: number for number, call in enumerate(self._parts.work)}
+        pairs = zip(self._whole.calls, self._parts.work, strict=True)
+        return [replace(call, after=[now[n] for n in old.after if n in now]) for call, old in pairs]
+
+    def _milliseconds(self, work: Function) -> float:
+        """The best time of some work, recorded as it will be, but for what it does to variables."""
+        self._launches.prepare(lambda: work(None, *self._incoming()))
+        launches = Launches(self._device)
+        held = launches.record(lambda: work(None, *self._incoming()))
+        found: list[float] = []
+        event: Any = torch.cuda.Event
+        with torch.cuda.device(self._device):
+            for _ in range(1 + TRIALS):
+                start, end = (event(enable_timing=True) for _ in range(2))
+                start.record()
+                launches.replay()
+                end.record()
+                end.synchronize()
+                found.append(start.elapsed_time(end))
+        del held
+        return min(found[1:])
 
     # Running it.
 

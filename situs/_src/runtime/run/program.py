@@ -3,7 +3,8 @@
 A plan whose calls follow each other runs as straight-line code in the caller's thread. One with work that can
 go on side by side (several devices, slow or waiting operations) runs on a pool of threads. Runs that are traced,
 verified or limited in time use code of their own, so that the others pay nothing for it; so do runs that may move
-values to the host (`runtime.run.swap`).
+values to the host (`runtime.run.swap`). A program that is to be compiled is compiled when it has run
+(`runtime.run.compiled`).
 """
 
 from __future__ import annotations
@@ -15,12 +16,14 @@ from typing import Any
 import torch
 
 from situs._src.base import locks
+from situs._src.ir.graph.node import Operation
 from situs._src.runtime.eager import heap
 from situs._src.runtime.eager.bridge import torch_device
 from situs._src.runtime.eager.execute import verifying
 from situs._src.runtime.eager.torch_private import below_autograd
 from situs._src.runtime.plan.plan import Plan
 from situs._src.runtime.run import swap, threads
+from situs._src.runtime.run.compiled import CompiledProgram, Wish, wish_for
 from situs._src.runtime.run.cuda_graph import capturing
 from situs._src.runtime.run.emit import Function, emit
 from situs._src.runtime.run.failure import explained
@@ -55,7 +58,11 @@ class Program:
         self._is_final = False  # the function will not be made again
         self._runs = 0
         self._was_run = False  # since somebody profiles: a first run is not worth recording
-        self._capturing = None if verifying() else capturing(plan)
+        wish = wish_for(plan)
+        self._capturing = None if verifying() else capturing(plan, wish)
+        self._why_uncompiled = self._refused(wish)
+        compiles_here = wish is not None and self._capturing is None and not self._why_uncompiled
+        self._compiling = CompiledProgram(plan, wish) if wish is not None and compiles_here else None
 
     def run(
         self, run: Run, values: Sequence[Any], recorder: Recorder | None = None, stoppable: bool = False
@@ -79,6 +86,13 @@ class Program:
             with below_autograd():  # nothing here is recorded for PyTorch's own gradients
                 if (swap.switch.on or self._swaps) and self._can_swap:
                     results = swap.run_swapping(self.plan, run, values, recorder)
+                elif (
+                    self._compiling is not None
+                    and recorder is None
+                    and not stoppable
+                    and (made := self._compiling.run(run, values)) is not None
+                ):
+                    results = made
                 elif self.schedule is not None:
                     results = self.schedule.run(run, values, recorder)
                 elif stoppable:
@@ -95,6 +109,23 @@ class Program:
                 return results
         except Exception as error:
             raise _alone(explained(error), error) from None
+
+    def ways(self) -> dict[Operation, str]:
+        """How each operation runs, if the program is, or was to be, compiled: in which region, or why not."""
+        if self._why_uncompiled:
+            return dict.fromkeys(self.plan.assignments, f"kernel: {self._why_uncompiled}")
+        found = self._compiling or self._capturing
+        return {} if found is None else found.ways()
+
+    def _refused(self, wish: Wish | None) -> str:
+        """Why a program is not compiled though that is wished for; nothing if it is."""
+        if wish is None:
+            return ""
+        if verifying():
+            return "runs are verified (SITUS_VERIFY)"
+        if self._swaps or swap.switch.on:
+            return "its values may be moved to the host"
+        return "" if wish.asked or self.schedule is None else "it runs on several threads"
 
     def _stoppable(self, recorder: Recorder | None) -> Function:
         """The plan as a function that asks before each call whether to go on."""

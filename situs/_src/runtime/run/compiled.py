@@ -1,0 +1,391 @@
+"""Regions of a plan as fused kernels: compiled when a program has run, compared, timed, and left where they do not pay.
+
+    run 1       the usual way
+    run 2       the usual way, while shapes are noted (`passes.regions.Seen`); then the regions are traced and compiled
+    run 3       each region both ways: the results of the usual way count, those of the compiled one are compared
+    runs 4-13   each region in turns, and timed: from then on the faster
+    later       one call in the place of many
+
+That is ``jit_compile=True``; where the environment or ``tf.config.optimizer.set_jit`` asks, it begins after ten runs.
+
+What holds:
+
+- A region never changes a result by more than rounding (`runtime.run.compiled_region`): one that differs, or fails
+  although its calls do not, is dropped with one warning.
+- A region is pure. For other shapes, strides or sizes, and whenever something fails inside, its calls are made one by
+  one, which gives the right result or Situs' own error.
+- What a region returns is memory of its own where its calls would make such, and nothing is written over it later: a
+  compiler may return an input, or one result twice.
+- A region is kept only if it is faster than its calls.
+
+Programs on virtual GPUs, with swapping, and runs that are traced, verified or stoppable are never compiled.
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any
+
+import torch
+
+from situs._src.base import locks, settings
+from situs._src.base.errors import NotFoundError
+from situs._src.ir.graph.node import Operation
+from situs._src.runtime.passes.regions import (
+    Division,
+    Layout,
+    Region,
+    Seen,
+    anew,
+    compiles,
+    divide,
+    is_passed,
+    why_never,
+)
+from situs._src.runtime.plan.plan import Call, Literal, Plan, Slot, Source
+from situs._src.runtime.run import inductor
+from situs._src.runtime.run.compiled_region import CompiledRegion
+from situs._src.runtime.run.emit import Function, as_host_value, emit
+from situs._src.runtime.run.state import Run
+from situs._src.runtime.run.torchscript import scripted
+
+ASKED_AFTER = 1  # runs: of a function with jit_compile=True
+COMPILED_AFTER = 10  # runs: of any other program, where graphs are compiled
+DIVISIONS = 8  # of one plan: tracing finds what cannot be traced all at once, so two are the rule
+
+# Compiled functions of regions, by their operations, the layouts of what they take and the slots of what they return.
+Known = dict[tuple[tuple[Operation | None, ...], tuple[Layout, ...], tuple[int, ...]], inductor.Compiled]
+
+_logger = logging.getLogger("situs")
+_told: set[str] = set()  # what is missing, said once
+
+
+@dataclass
+class Switch:
+    """Whether all graphs are compiled that settle: ``tf.config.optimizer.set_jit``."""
+
+    on: bool = False
+
+
+switch = Switch()
+
+
+@dataclass(frozen=True)
+class Wish:
+    """That a program be compiled; `asked` by its function itself, so that a compiler must be there."""
+
+    asked: bool
+
+    @property
+    def after(self) -> int:
+        """After how many runs."""
+        return ASKED_AFTER if self.asked else COMPILED_AFTER
+
+
+def wish_for(plan: Plan) -> Wish | None:
+    """Whether a plan is to be compiled, by what its functions, the program and the environment say."""
+    environment = settings.compile_graphs()
+    if environment is False:
+        return None
+    told = {compiles(graph) for graph in {call.node.graph for call in plan.calls if call.node is not None}}
+    if True in told:
+        return Wish(asked=True)
+    return Wish(asked=False) if (environment or switch.on) and None in told else None
+
+
+class CompiledProgram:
+    """A program that is compiled when it has run a few times.
+
+    Args:
+        plan: The plan.
+        wish: When, and how much that was asked for.
+    """
+
+    def __init__(self, plan: Plan, wish: Wish) -> None:
+        self._plan = plan
+        self._wish = wish
+        self._runs = 0
+        self._lock = locks.lock()
+        self._function: Function | None = None
+        self._compilation: Compilation | None = None
+        self._is_over = False  # it will not be compiled
+        self._is_settled = False  # it is known of all regions which way they go
+        self._why = f"compiled after {wish.after} run{'s' if wish.after > 1 else ''}, which have not been"
+
+    def run(self, run: Run, values: Sequence[Any]) -> tuple[Any, ...] | None:
+        """Runs the program and returns what it fetches; None, and nothing has happened, if it should go the usual way.
+
+        Raises:
+            NotFoundError: the program was to be compiled, and there is no compiler.
+        """
+        function = self._function
+        if function is not None:
+            if not self._is_settled:
+                self._settle()
+            return function(run, *values)
+        if self._is_over:
+            return None
+        if not self._runs:
+            self._ask_for_compiler()
+        self._runs += 1
+        if self._runs <= self._wish.after or self._is_over or not self._lock.acquire(blocking=False):
+            return None
+        try:
+            return self._noted(run, values)
+        finally:
+            self._lock.release()
+
+    def ways(self) -> dict[Operation, str]:
+        """How each operation runs: in which region, or why not."""
+        if self._compilation is not None:
+            return self._compilation.ways()
+        reasons = ((call.node, why_never(call) or self._why) for call in self._plan.calls)
+        return {node: f"kernel: {reason}" for node, reason in reasons if node is not None}
+
+    def _ask_for_compiler(self) -> None:
+        on_card = {call.device.is_card for call in self._plan.calls if why_never(call) is None}
+        lacking = inductor.missing(on_card=True in on_card) if on_card else None
+        if not on_card:
+            self._give_up("nothing in the program can be compiled")
+        elif lacking is not None:
+            refuse(lacking, self._wish)
+            self._give_up(f"no compiler: it needs {lacking}")
+
+    def _noted(self, run: Run, values: Sequence[Any]) -> tuple[Any, ...]:
+        """A run the usual way, in which shapes are noted; then the regions are compiled."""
+        seen = Seen(self._plan, as_host_value)
+        seen.note(self._plan.inputs, values)
+        results = emit(self._plan, seen.around).function(run, *values)
+        compilation = Compilation(self._plan, seen, exact=not self._wish.asked)
+        if not compilation.regions:
+            self._is_over = True
+        else:
+            self._function = emit(compilation.plan).function
+        self._compilation = compilation
+        return results
+
+    def _settle(self) -> None:
+        """Goes back to the usual way, if no region is worth it."""
+        assert self._compilation is not None
+        regions = self._compilation.regions
+        self._is_settled = all(region.is_settled for region in regions)
+        if self._is_settled and all(region.dropped for region in regions):
+            self._is_over, self._function = True, None
+
+    def _give_up(self, why: str) -> None:
+        self._is_over, self._why = True, why
+
+
+def refuse(lacking: str, wish: Wish) -> None:
+    """Says that there is no compiler: as an error if one must be there, else once in a line of the log.
+
+    Raises:
+        NotFoundError: the function was to be compiled.
+    """
+    if wish.asked:
+        raise NotFoundError(
+            f"A function with jit_compile=True is compiled, and this machine lacks {lacking}. Install that, or leave "
+            "jit_compile out: the function then runs with the same results; SITUS_COMPILE=0 does so for all functions."
+        )
+    if lacking not in _told:
+        _told.add(lacking)
+        _logger.warning("Graphs are not compiled: this machine lacks %s. They run as they are.", lacking)
+
+
+# From a plan to a plan with regions.
+
+
+class Compilation:
+    """A plan with its regions compiled.
+
+    Args:
+        plan: The plan.
+        seen: What a run of it has shown.
+        exact: Whether what is fused is rounded after each op.
+        in_trial: Whether regions are timed, and kept only where they are faster than their calls.
+        known: Regions that were compiled before, and what is compiled now: the same region is compiled once.
+
+    Attributes:
+        plan: The plan with one call in the place of each region.
+        regions: The regions.
+    """
+
+    def __init__(self, plan: Plan, seen: Seen, exact: bool, in_trial: bool = True, known: Known | None = None) -> None:
+        self._calls = plan.calls
+        self._known: Known = {} if known is None else known
+        start = time.perf_counter()
+        division, traced = _traced(plan, seen)
+        self.regions: list[CompiledRegion] = []
+        self._of_region: dict[Call, CompiledRegion] = {}
+        self._reasons = dict(division.reasons)
+        calls: list[Call] = []
+        inside = {call for region in division.regions for call in region.calls}
+        of_regions = {slot for call in inside for slot in call.outputs}
+        for step in division.steps:
+            made = self._compiled(step, plan, seen, traced, exact, in_trial) if isinstance(step, Region) else None
+            if made is not None:
+                calls.append(made)
+            else:  # what a region returns is never written over
+                each = step.calls if isinstance(step, Region) else [step]
+                calls += [replace(anew(c) if c.overwrites in of_regions else c, after=[]) for c in each]
+        self.plan = replace(plan, calls=calls)
+        self.seconds = time.perf_counter() - start
+        _logger.debug("Compiled %d regions in %.1f s.", len(self.regions), self.seconds)
+
+    def _compiled(
+        self,
+        region: Region,
+        plan: Plan,
+        seen: Seen,
+        traced: Mapping[Region, inductor.Traced],
+        exact: bool,
+        in_trial: bool,
+    ) -> Call | None:
+        """The call of a region; None if the compiler will not have it."""
+        layouts = tuple([seen.layout(source) for source in region.sources])
+        key = tuple([call.node for call in region.calls]), layouts, tuple(region.kept)
+        try:
+            function = self._known.get(key) or inductor.compiled(traced[region], exact)
+            self._known[key] = function
+        except Exception as error:  # a bug of the compiler, or of the machine's: the calls are there
+            first = str(error).strip().partition("\n")[0]
+            reason = f"the compiler failed: {type(error).__name__}: {first[:200]}"
+            _logger.warning("%d ops of a graph run as they are: %s", len(region.calls), reason)
+            self._reasons.update(dict.fromkeys(region.calls, reason))
+            return None
+        made = CompiledRegion(region, len(self.regions) + 1, function, _alone(region, plan), seen, in_trial)
+        self.regions.append(made)
+        self._of_region.update(dict.fromkeys(region.calls, made))
+        sources: list[Source] = [*region.sources, *(Slot(slot, host=True) for slot in region.sizes)]
+        return Call(made, sources, region.kept, region.device, single=False)
+
+    def drop(self, why: str) -> None:
+        """Notes that the regions are not used."""
+        for region in self.regions:
+            region.dropped = region.dropped or why
+
+    def ways(self) -> dict[Operation, str]:
+        """How each operation runs: in which region, or why not."""
+        found: dict[Operation, str] = {}
+        for call in self._calls:
+            region = self._of_region.get(call)
+            if call.node is not None:
+                found[call.node] = f"kernel: {self._reasons[call]}" if region is None else region.way
+        return found
+
+
+def _traced(plan: Plan, seen: Seen) -> tuple[Division, dict[Region, inductor.Traced]]:
+    """The regions of a plan that can be traced, and their graphs."""
+    refused: dict[Call, str] = {}
+    known: dict[tuple[Call, ...], inductor.Traced] = {}
+    for _ in range(DIVISIONS):
+        division = divide(plan, seen, refused)
+        before = len(refused)
+        for region in division.regions:
+            key = tuple(region.calls)
+            if key not in known:
+                body = _Body(region, seen)
+                try:
+                    graph = inductor.trace(body, [seen.layout(source) for source in region.sources])
+                except Exception as error:  # of the tracer itself, and of no call
+                    reason = inductor.reason_of(error)
+                    body.refused.update({call: reason for call in region.calls if call not in body.refused})
+                if body.refused:
+                    refused.update(body.refused)
+                else:
+                    known[key] = graph
+        if len(refused) == before:
+            return division, {region: known[tuple(region.calls)] for region in division.regions}
+    refused.update({call: "cannot be traced with the others" for call in plan.calls if call not in refused})
+    return divide(plan, seen, refused), {}
+
+
+def _key(source: Slot | Literal) -> int:
+    """What tells a source of a region from the others: its slot, or the identity of a constant."""
+    return -1 - id(source.value) if isinstance(source, Literal) else source.number
+
+
+class _Body:
+    """The calls of a region as a function of what it takes, to be traced.
+
+    A call that fails there is noted, and something of the same layout goes on in the place of its results, so that one
+    trace finds all such calls.
+    """
+
+    def __init__(self, region: Region, seen: Seen) -> None:
+        self._region = region
+        self._seen = seen
+        self._watch = inductor.Watch()
+        self.refused: dict[Call, str] = {}
+
+    def __call__(self, *values: torch.Tensor) -> list[torch.Tensor]:
+        known = dict(zip(map(_key, self._region.sources), values, strict=True))
+        for call in self._region.calls:
+            known.update(zip(call.outputs, self._made(call, known), strict=True))
+        return [known[slot] for slot in self._region.kept]
+
+    def _made(self, call: Call, known: Mapping[int, torch.Tensor]) -> Sequence[torch.Tensor]:
+        layouts = [self._seen.layouts[slot] for slot in call.outputs]
+        function = _form_to_trace(anew(call).function)
+        try:
+            made = function(*[self._value(source, known) for source in call.inputs])
+            results: Sequence[torch.Tensor] = (made,) if call.single else tuple(made)
+            unchecked = self._watch.unchecked(_takes_integers(call))
+            kinds = [(each.shape, each.dtype) for each in results]
+            if unchecked is None and kinds == [(layout.shape, layout.dtype) for layout in layouts]:
+                return results
+            self.refused[call] = unchecked or "cannot be traced: its results come out otherwise"
+        except Exception as error:
+            self._watch.skip()
+            self.refused[call] = inductor.reason_of(error)
+        return [torch.empty_strided(x.shape, x.stride, dtype=x.dtype, device=x.device) for x in layouts]
+
+    def _value(self, source: Source, known: Mapping[int, torch.Tensor]) -> Any:
+        if isinstance(source, Literal):
+            return known[_key(source)] if is_passed(source) else source.value
+        if isinstance(source, Slot):
+            return self._seen.sizes[source.number] if source.host else known[source.number]
+        return type(source)(self._value(each, known) for each in source)
+
+
+def _takes_integers(call: Call) -> bool:
+    """Whether a call takes tensors of integers, unless its kernel says itself how it is compiled."""
+    if call.node is None or _form_to_trace(call.function) is not call.function:
+        return False
+    return any(tensor.dtype.is_integer for tensor in call.node.inputs)
+
+
+def _form_to_trace(function: Callable[..., Any]) -> Callable[..., Any]:
+    """What is traced in the place of a kernel: the kernel, or what it says itself, as ``when_compiled``."""
+    kernel = function.func if isinstance(function, partial) else function
+    found: Callable[..., Any] | None = getattr(kernel, "when_compiled", None)
+    if found is None:
+        return function
+    return partial(found, *function.args, **function.keywords) if isinstance(function, partial) else found
+
+
+def _alone(region: Region, plan: Plan) -> Function:
+    """The calls of a region one by one, as they would run without a compiler; sizes come as plain Python."""
+    slots = plan.slots
+    inputs: list[int] = []
+    constants: dict[int, Slot] = {}
+    for source in region.sources:
+        if isinstance(source, Literal):
+            constants[_key(source)] = Slot(slots)
+            slots += 1
+        inputs.append(constants[_key(source)].number if isinstance(source, Literal) else source.number)
+
+    def given(source: Source) -> Source:
+        if isinstance(source, Literal):
+            return constants[_key(source)] if is_passed(source) else source
+        return Slot(source.number) if isinstance(source, Slot) else type(source)(map(given, source))
+
+    made = {slot for call in region.calls for slot in call.outputs}
+    own = [call if call.overwrites in made else anew(call) for call in region.calls]
+    calls = [replace(call, inputs=[given(source) for source in call.inputs], after=[]) for call in own]
+    outputs: list[Source] = [Slot(slot) for slot in region.kept]
+    return emit(scripted(Plan(calls, [*inputs, *region.sizes], outputs, slots, plan.assignments))).function

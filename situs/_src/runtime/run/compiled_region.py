@@ -1,0 +1,258 @@
+"""One compiled region: compared with its calls, timed beside them, and guarded, so that it can never do harm.
+
+    call 1       both ways: the results of the calls count, those of the compiled function are compared
+    calls 2-11   in turns, and timed
+    later        the faster of the two
+
+The compiled function is for some shapes, strides and sizes; for others, and whenever something fails in it, the calls
+are made one by one, which gives the right result or Situs' own error.
+
+Results are compared by dtype, relative to the largest element. That says nothing of a result that is rounding errors
+alone (the gradient of a bias before batch normalization is zero but for these): it may differ whole. So what is too far
+off is measured once more, by how far the calls themselves go when their inputs change in the last bits.
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import torch
+
+from situs._src.base import locks
+from situs._src.runtime.eager import precision
+from situs._src.runtime.eager.bridge import torch_device
+from situs._src.runtime.eager.torch_private import storage_key
+from situs._src.runtime.passes.regions import Region, Seen, layout_of
+from situs._src.runtime.run import inductor
+from situs._src.runtime.run.emit import Function
+
+TRIALS = 5  # runs of a region each way
+MOST_FAILURES = 3  # of a region whose calls do not fail
+
+# The largest difference, of the largest element. Integers and truth values must be equal.
+TOLERANCE = {torch.float64: 1e-8, torch.complex128: 1e-8, torch.float32: 1e-4, torch.complex64: 1e-4}
+COARSE = 2e-2  # in half precision, and where products are computed in TensorFloat-32
+NOISE = 16.0  # times what a change in the last bits of the inputs makes
+
+_logger = logging.getLogger("situs")
+
+
+class CompiledRegion:
+    """A region as a function: compiled, or its calls one by one.
+
+    Args:
+        region: The region.
+        number: Its number in the program, from 1.
+        function: The compiled function.
+        alone: Its calls, as the code of a plan.
+        seen: What it was compiled for.
+        in_trial: Whether it has to be faster than its calls.
+
+    Attributes:
+        dropped: Why it is no longer used; empty as long as it is.
+        times: The best seconds compiled and call by call, once they are known.
+    """
+
+    def __init__(
+        self,
+        region: Region,
+        number: int,
+        function: inductor.Compiled,
+        alone: Function,
+        seen: Seen,
+        in_trial: bool,
+    ) -> None:
+        self.number = number
+        self.dropped = ""
+        self.times: tuple[float, float] | None = None
+        self._ops = len(region.calls)
+        self._card = torch_device(region.device) if region.device.is_card else None
+        self._compiled = function
+        self._alone = alone
+        self._count = len(region.sources)
+        layouts = [seen.layout(source) for source in region.sources]
+        self._shapes = [layout.shape for layout in layouts]
+        self._strides = [layout.stride for layout in layouts]
+        self._sizes = tuple([seen.sizes[slot] for slot in region.sizes])
+        self._lock = locks.lock()
+        self._is_compared = False
+        self._in_trial = in_trial
+        self._trials: tuple[list[float], list[float]] = [], []
+        self._shared: list[int] = []  # the results that are not memory of their own, and should be
+        self._failures = 0
+
+    @property
+    def way(self) -> str:
+        """How its operations run."""
+        if self.dropped:
+            return f"kernel: {self.dropped}"
+        others = self._ops - 1
+        return f"compiled region {self.number} (with {others} other{'s' if others > 1 else ''})"
+
+    @property
+    def is_settled(self) -> bool:
+        """Whether it is known which way it goes."""
+        return bool(self.dropped) or (self._is_compared and not self._in_trial)
+
+    def __call__(self, *values: Any) -> Sequence[Any]:
+        """Runs the region on what it takes, and returns what others use of it."""
+        if self.dropped or not self._fits(values):
+            return self._alone(None, *values)
+        if self._is_compared and not self._in_trial:
+            return self._run(values)
+        if not self._lock.acquire(blocking=False):  # another thread is comparing
+            return self._alone(None, *values)
+        try:
+            return self._tried(values) if self._is_compared else self._both_ways(values)
+        finally:
+            self._lock.release()
+
+    def _fits(self, values: Sequence[Any]) -> bool:
+        """Whether it was compiled for such values."""
+        count = self._count
+        if values[count:] != self._sizes:
+            return False
+        for value, shape, stride in zip(values[:count], self._shapes, self._strides, strict=True):
+            if value.shape != shape or value.stride() != stride:
+                return False
+        return True
+
+    def _run(self, values: Sequence[Any]) -> Sequence[Any]:
+        """What the compiled function makes; what the calls make one by one, if something fails in there."""
+        try:
+            made = list(self._compiled(list(values[: self._count])))
+        except Exception as error:
+            return self._instead(values, error)
+        for place in self._shared:
+            made[place] = made[place].clone()
+        return made
+
+    def _instead(self, values: Sequence[Any], error: Exception) -> Sequence[Any]:
+        results = self._alone(None, *values)  # where that fails as well, the failure is the program's
+        self._failures += 1
+        if self._failures >= MOST_FAILURES:
+            self._drop(f"compiled, it failed though its ops do not: {type(error).__name__}: {error}")
+        return results
+
+    # The first call.
+
+    def _both_ways(self, values: Sequence[Any]) -> Sequence[Any]:
+        """The first call: both ways, and compared; what the calls make counts."""
+        results = self._alone(None, *values)
+        try:
+            made = list(self._compiled(list(values[: self._count])))
+        except Exception as error:
+            self._drop(f"compiled, it failed: {type(error).__name__}: {error}")
+            return results
+        difference = self._difference(values, results, made)
+        if difference:
+            self._drop(f"compiled, it gave other results: {difference}")
+        owned = [_memory(value) for value in results]
+        self._shared = _not_own(made, values[: self._count], owned)
+        self._is_compared = True
+        return results
+
+    def _difference(self, values: Sequence[Any], results: Sequence[Any], made: Sequence[Any]) -> str:
+        """In which way results differ, in words; nothing if they do not."""
+        nudged: Sequence[Any] | None = None
+        for place, (usual, new) in enumerate(zip(results, made, strict=True)):
+            if layout_of(usual) != layout_of(new):
+                return f"{layout_of(new)} in the place of {layout_of(usual)}"
+            allowed, found = self._tolerance(usual.dtype), distance(usual, new)
+            if found > allowed:
+                if nudged is None and allowed:
+                    nudged = self._alone(None, *[self._nudged(value) for value in values])
+                noise = 0.0 if nudged is None else distance(usual, nudged[place])
+                if not allowed or found > NOISE * noise:
+                    return f"{found:.1e} of the largest element of result {place}, where {allowed:.0e} is allowed"
+        return ""
+
+    def _tolerance(self, dtype: torch.dtype) -> float:
+        if not (dtype.is_floating_point or dtype.is_complex):
+            return 0.0
+        in_tf32 = self._card is not None and dtype is torch.float32 and precision.tensor_float_32()
+        return COARSE if in_tf32 else TOLERANCE.get(dtype, COARSE)
+
+    def _nudged(self, value: Any) -> Any:
+        """A value changed in its last bits, every second element up and the others down."""
+        if not isinstance(value, torch.Tensor) or not value.is_floating_point():
+            return value
+        is_coarse = self._tolerance(value.dtype) == COARSE and value.dtype is torch.float32
+        last = 2.0**-11 if is_coarse else torch.finfo(value.dtype).eps
+        signs = torch.ones(value.numel(), dtype=value.dtype, device=value.device)
+        signs[::2] = -1
+        nudged = torch.empty_like(value)  # strides as they are
+        return nudged.copy_(value * (1 + last * signs.view(value.shape)))
+
+    # Whether it is worth it.
+
+    def _tried(self, values: Sequence[Any]) -> Sequence[Any]:
+        """One of the calls in which the two ways are timed in turns."""
+        compiled, usual = self._trials
+        is_turn = len(compiled) <= len(usual)
+        if len(usual) < TRIALS:
+            self._finish()
+            start = time.perf_counter()
+            results = self._run(values) if is_turn else self._alone(None, *values)
+            self._finish()
+            (compiled if is_turn else usual).append(time.perf_counter() - start)
+            return results
+        self._in_trial = False
+        if compiled:
+            self.times = min(compiled), min(usual)
+            if self.times[0] > self.times[1]:
+                text = " against ".join(f"{seconds * 1e3:.3g}" for seconds in self.times)
+                self.dropped = f"slower compiled, {text} ms"  # no warning: nothing is wrong
+        return self._alone(None, *values) if self.dropped else self._run(values)
+
+    def _finish(self) -> None:
+        if self._card is not None:
+            torch.cuda.synchronize(self._card)
+
+    def _drop(self, why: str) -> None:
+        self.dropped = why.partition("\n")[0]
+        _logger.warning("%d ops of a graph run as they are: %s", self._ops, self.dropped)
+
+
+def distance(usual: torch.Tensor, new: torch.Tensor) -> float:
+    """How far a tensor is from another one, relative to its largest element; infinite if other elements are finite."""
+    if usual.dtype == torch.bool or not (usual.is_floating_point() or usual.is_complex()):
+        return 0.0 if torch.equal(usual, new) else float("inf")
+    wide = torch.complex128 if usual.is_complex() else torch.float64
+    usual, new = usual.to(wide), new.to(wide)
+    finite = torch.isfinite(usual)
+    if not torch.equal(finite, torch.isfinite(new)):
+        return float("inf")
+    rest, other = usual[~finite], new[~finite]
+    if not torch.equal(torch.isnan(rest), torch.isnan(other)) or not torch.equal(rest.nan_to_num(), other.nan_to_num()):
+        return float("inf")
+    usual, new = usual[finite], new[finite]
+    if not usual.numel():
+        return 0.0
+    apart = float((usual - new).abs().max())
+    largest = float(usual.abs().max())
+    return apart / largest if largest else (0.0 if apart < torch.finfo(torch.float32).tiny else float("inf"))
+
+
+def _memory(value: torch.Tensor) -> int:
+    return storage_key(value.untyped_storage())
+
+
+def _not_own(made: Sequence[torch.Tensor], given: Iterable[Any], usual: Sequence[int]) -> list[int]:
+    """The places of the compiled results that share memory with what was given, or with another result.
+
+    Those are left out whose counterparts of the usual way share memory as well, as views do.
+    """
+    taken = {_memory(value) for value in given if isinstance(value, torch.Tensor)}
+    before: set[int] = set()
+    found: list[int] = []
+    for place, value in enumerate(made):
+        memory = _memory(value)
+        is_given = memory in taken and usual[place] not in taken
+        if is_given or (memory in before and usual.count(usual[place]) == 1):
+            found.append(place)
+        before.add(memory)
+    return found

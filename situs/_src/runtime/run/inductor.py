@@ -1,0 +1,230 @@
+"""PyTorch's compiler, TorchInductor: all that Situs asks of it, and all of torch's private names that this takes.
+
+    missing(on_card)              what has to be installed first; None if everything is there
+    trace(function, layouts)      the function of tensors as a graph of PyTorch's own operators, without mutations
+    compiled(traced)              the graph as fused kernels: C++ on the host, Triton on a card
+
+Everything is imported inside of functions: loading the compiler takes seconds, and most programs never compile.
+
+Shapes are static. A graph is traced with fake tensors, which have shapes, strides and dtypes and no elements, so a
+kernel that looks at values fails there (`reason_of` says so). Results are laid out as the kernels lay them out. The
+compiler keeps what it has made on disk (``TORCHINDUCTOR_CACHE_DIR``), under keys of the code, the settings and the
+versions, and looks there before it compiles anything. One thread compiles at a time.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import shutil
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch.overrides import TorchFunctionMode
+
+from situs._src.base import locks, settings
+from situs._src.runtime.eager import determinism
+from situs._src.runtime.passes.regions import Layout
+
+Compiled = Callable[[list[Any]], Sequence[Any]]
+_one_at_a_time = locks.rlock()
+
+
+def missing(on_card: bool) -> str | None:
+    """What has to be installed before anything is compiled for a card, or for the host; None if nothing.
+
+    Where the program demands determinism, a torch whose compiler cannot promise it counts as missing.
+    """
+    if on_card:
+        if importlib.util.find_spec("triton") is None:
+            return "Triton (pip install triton)"
+        if not any(map(shutil.which, settings.c_compilers())):
+            return "a C compiler, which Triton needs (gcc or clang on PATH, or its path in CC)"
+    elif _cpp_compiler() is None:
+        return "a C++ compiler (g++ or clang++ on PATH, or its path in CXX)"
+    return _nondeterministic() if determinism.is_required() else None
+
+
+def _cpp_compiler() -> str | None:
+    return next(filter(None, map(shutil.which, settings.cpp_compilers())), None)
+
+
+def _nondeterministic() -> str | None:
+    from torch._inductor import config
+
+    return None if hasattr(config, "deterministic") else "a PyTorch whose compiler can be deterministic (2.9 or newer)"
+
+
+@dataclass(eq=False)
+class Traced:
+    """A function as a graph of PyTorch's operators, and the fake tensors that it was traced with."""
+
+    graph: torch.fx.GraphModule
+    fakes: list[torch.Tensor]
+
+
+def trace(function: Callable[..., list[torch.Tensor]], layouts: Sequence[Layout]) -> Traced:
+    """Traces a function of tensors with these layouts. What it raises comes out as it is."""
+    with _quietly():
+        import torch._inductor.lowering  # some of the decompositions look there
+        from torch._inductor.decomposition import select_decomp_table
+        from torch._subclasses.fake_tensor import FakeTensorMode
+        from torch.fx.experimental.proxy_tensor import make_fx
+        from torch.fx.experimental.symbolic_shapes import ShapeEnv
+
+        # With a ShapeEnv the compiler may keep the graph on disk; without scalars, ``item()`` is refused.
+        shapes = ShapeEnv(allow_scalar_outputs=False, allow_dynamic_output_shape_ops=False)
+        mode = FakeTensorMode(allow_non_fake_inputs=True, shape_env=shapes, static_shapes=True)
+        with torch.no_grad(), mode:
+            fakes = [torch.empty_strided(x.shape, x.stride, dtype=x.dtype, device=x.device) for x in layouts]
+            functional: Any = torch.func.functionalize(_unseen(function), remove="mutations")
+            graph = make_fx(functional, decomposition_table=select_decomp_table(), tracing_mode="fake")(*fakes)
+        graph.graph.eliminate_dead_code()
+        return Traced(graph, fakes)
+
+
+def _unseen(function: Callable[..., Any]) -> Callable[..., Any]:
+    """The function, with a refusal wherever it looks at the memory of a tensor: while it is traced, there is none."""
+
+    def run(*values: torch.Tensor) -> Any:
+        with _Unseen():
+            return function(*values)
+
+    return run
+
+
+class _Unseen(TorchFunctionMode):
+    """Refuses the ways in which Python gets at the elements of a tensor without one of PyTorch's operators."""
+
+    _LOOKS = frozenset(
+        {
+            torch.Tensor.numpy,
+            torch.Tensor.__array__,
+            torch.Tensor.__dlpack__,
+            torch.Tensor.tolist,
+            torch.Tensor.data_ptr,
+        }
+    )
+
+    def __torch_function__(
+        self, func: Callable[..., Any], types: Any, args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None
+    ) -> Any:
+        if func in self._LOOKS:
+            raise ValueError("It looks at values.")
+        return func(*args, **(kwargs or {}))
+
+
+def reason_of(error: Exception) -> str:
+    """Why something cannot be traced, in a few words, from what it raised."""
+    from torch._subclasses.fake_tensor import DataDependentOutputException, DynamicOutputShapeException
+    from torch.fx.experimental.symbolic_shapes import GuardOnDataDependentSymNode
+
+    by_values = (DataDependentOutputException, DynamicOutputShapeException, GuardOnDataDependentSymNode)
+    text = str(error)
+    of_values = ("data-dependent", "item()", "tolist()", ".numpy()")
+    if isinstance(error, (*by_values, ValueError)) or any(each in text for each in of_values):
+        return "looks at values"  # a ValueError is a kernel's own: it has looked
+    first = text.strip().partition("\n")[0]
+    return f"cannot be traced: {type(error).__name__}: {first[:100]}"
+
+
+class Watch:
+    """Looks at what each step of a function becomes, while it is traced: `unchecked` is asked after each step.
+
+    A kernel refuses some values: an index out of range, a matrix without an inverse, a division of integers by zero.
+    What it becomes may not: a compiler drops checks that have no result, takes negative indices for indices from the
+    end, and a division of integers by zero ends the process.
+    """
+
+    def __init__(self) -> None:
+        self._last: Any = None
+
+    def unchecked(self, takes_integers: bool) -> str | None:
+        """Why the last step must not be compiled: it has checks that would be lost; None if it may be.
+
+        Args:
+            takes_integers: Whether the step takes integers, which may be indices.
+        """
+        for node in self._new():
+            if node.op != "call_function" or not isinstance(node.target, torch._ops.OpOverload):
+                continue
+            target: Any = node.target
+            name = target.name().removeprefix("aten::").partition(".")[0]
+            if not target._schema.returns or name.startswith("_assert"):
+                return "checks values"
+            if takes_integers and name.startswith(_INDEXING):
+                return "takes indices, which are checked"
+            made = node.meta.get("val")
+            is_whole = isinstance(made, torch.Tensor) and not (made.is_floating_point() or made.is_complex())
+            if is_whole and name.startswith(_DIVIDING) and any(isinstance(x, torch.fx.Node) for x in node.args[1:2]):
+                return "divides integers, which is checked"
+        return None
+
+    def skip(self) -> None:
+        """Leaves out what a step has become that has failed."""
+        self._new()
+
+    def _new(self) -> list[Any]:
+        """The nodes of the graph since this was asked last."""
+        from torch.fx.experimental.proxy_tensor import get_proxy_mode
+
+        mode = get_proxy_mode()
+        if mode is None:
+            return []
+        found, node = [], mode.tracer.graph._root._prev
+        first, root = node, mode.tracer.graph._root
+        while node is not root and node is not self._last:
+            found.append(node)
+            node = node._prev
+        self._last = first
+        return found
+
+
+# Beginnings of names of torch's operators.
+_INDEXING = ("gather", "scatter", "index", "embedding", "take", "nll_loss", "_unsafe_index", "_unsafe_masked_index")
+_DIVIDING = ("div", "floor_divide", "remainder", "fmod", "true_divide")
+
+
+def compiled(traced: Traced, exact: bool = False) -> Compiled:
+    """The graph as a function of a list of tensors, which it may empty; it returns a list of them.
+
+    Args:
+        traced: The graph.
+        exact: Whether values in less than float32's precision are rounded after each operator, as they are without a
+            compiler, rather than at the end of what is fused.
+    """
+    with _quietly(), torch.no_grad(), _settings(exact):
+        from torch._inductor import compile_fx
+
+        graph = compile_fx._recursive_joint_graph_passes(traced.graph)
+        output: Any = graph.graph.output_node()
+        output.meta["user_visible_output_idxs"] = list(range(len(output.args[0])))  # their strides stay as they are
+        compile_fx._recursive_record_original_output_strides(graph)
+        context: Any = torch._guards.TracingContext(traced.fakes[0].fake_mode if traced.fakes else None)  # type: ignore[attr-defined]
+        context.output_strides = []
+        with torch._guards.tracing(context):
+            made: Compiled = compile_fx.compile_fx_inner(graph, traced.fakes, is_inference=True)
+        return made
+
+
+@contextmanager
+def _quietly() -> Iterator[None]:
+    """One thread at a time, and without what the compiler warns of in itself."""
+    with _one_at_a_time, warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        yield
+
+
+@contextmanager
+def _settings(exact: bool) -> Iterator[None]:
+    from torch._inductor import config
+
+    chosen: dict[str, Any] = {"fx_graph_cache": True, "emulate_precision_casts": exact}
+    chosen["cpp.cxx"] = (None, _cpp_compiler())  # the one that was found: by default it would be g++ alone
+    if determinism.is_required():
+        chosen["deterministic"] = True
+    with config.patch(chosen):
+        yield
