@@ -62,7 +62,7 @@ print(*sorted({each.runs_as for each in explained}), sep="\\n")
 def test_a_step_is_compiled_captured_and_the_same(run_python: RunPython) -> None:
     said = run_python(PROGRAM)
     if inductor.missing(on_card=True) is None:
-        assert "compiled region 1" in said or "slower compiled" in said
+        assert "compiled region" in said or "slower compiled" in said
     assert "gave other results" not in said
 
 

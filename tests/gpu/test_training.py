@@ -74,7 +74,7 @@ def test_every_optimizer_trains_on_a_card_as_on_the_cpu(run_python):
         "    for a, b in zip(w1, w2): np.testing.assert_allclose(a, b, rtol=5e-2, atol=2e-3, err_msg=text)\n"
         "print('same')"
     )
-    assert out.endswith("same\n")
+    assert "same" in out.splitlines()
 
 
 def test_double_precision_is_trained_on_a_card(run_python):
@@ -95,7 +95,7 @@ def test_double_precision_is_trained_on_a_card(run_python):
         "    np.testing.assert_allclose(trained('/gpu:0', make), trained('/cpu:0', make), rtol=1e-7)\n"
         "print('same')"
     )
-    assert out.endswith("same\n")
+    assert "same" in out.splitlines()
 
 
 def test_what_happens_to_variables_between_captured_steps_is_seen(run_python):
@@ -113,7 +113,7 @@ def test_what_happens_to_variables_between_captured_steps_is_seen(run_python):
         "assert all(value.equal(then) for value, then in held)\n"
         "print('seen')"
     )
-    assert out.endswith("seen\n")
+    assert "seen" in out.splitlines()
 
 
 def test_a_thousand_captured_steps_take_no_more_memory(run_python):
@@ -129,7 +129,7 @@ def test_a_thousand_captured_steps_take_no_more_memory(run_python):
         "assert (torch.cuda.memory_reserved(), torch.cuda.memory_allocated()) == before\n"
         "print('still')"
     )
-    assert out.endswith("still\n")
+    assert "still" in out.splitlines()
 
 
 def test_training_and_evaluation_are_both_captured(run_python):
@@ -148,7 +148,7 @@ def test_training_and_evaluation_are_both_captured(run_python):
         "assert losses[-1] < losses[0] / 2, losses\n"
         "print('both')"
     )
-    assert out.endswith("both\n")
+    assert "both" in out.splitlines()
 
 
 FUNCTION = """
@@ -191,7 +191,7 @@ def test_a_function_with_schedule_and_clipping_is_captured(run_python):
         "np.testing.assert_allclose(ours, theirs, rtol=5e-3)\n"
         "print('same')"
     )
-    assert out.endswith("same\n")
+    assert "same" in out.splitlines()
 
 
 def test_dropout_draws_anew_in_captured_steps(run_python):
@@ -201,7 +201,7 @@ def test_dropout_draws_anew_in_captured_steps(run_python):
         "assert len(set(losses)) == len(losses)\n"
         "print('anew')"
     )
-    assert out.endswith("anew\n")
+    assert "anew" in out.splitlines()
 
 
 def test_values_that_somebody_holds_stay(run_python):
@@ -215,7 +215,7 @@ def test_values_that_somebody_holds_stay(run_python):
         "assert captured(step)\n"
         "print('stays')"
     )
-    assert out.endswith("stays\n")
+    assert "stays" in out.splitlines()
 
 
 def test_a_dataset_in_the_graph_feeds_captured_steps(run_python):
@@ -235,4 +235,4 @@ def test_a_dataset_in_the_graph_feeds_captured_steps(run_python):
         "assert losses[-1] < losses[0] / 2\n"
         "print('fed')"
     )
-    assert out.endswith("fed\n")
+    assert "fed" in out.splitlines()
