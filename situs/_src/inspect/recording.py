@@ -94,9 +94,12 @@ class Recording:
 
     def __init__(self) -> None:
         self._begin = time.time_ns()
-        self._marks = _tape.start()
+        self._marks: dict[Account, int] = {}
         self._end: int | None = None  # until it is stopped
         self._tracks: tuple[Track, ...] = ()
+
+    def _start(self) -> None:
+        self._begin, self._marks = time.time_ns(), _tape.start()
 
     def _stop(self) -> None:
         self._tracks = self._read(_tape.stop())
@@ -201,6 +204,7 @@ def record() -> Iterator[Recording]:
     On a whole real card, what comes and goes inside a graph is seen if the graph is first run while recording.
     """
     recording = Recording()
+    recording._start()
     try:
         yield recording
     finally:

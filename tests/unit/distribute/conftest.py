@@ -5,16 +5,12 @@ Each is forked from a process that has imported Situs, and does what Python does
 
 from __future__ import annotations
 
-import atexit
 import json
 import multiprocessing
 import os
-import runpy
 import signal
 import socket
-import sys
 import time
-import traceback
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -23,6 +19,7 @@ from typing import IO, Any
 import pytest
 
 from tests.conftest import ROOT
+from tests.worker_program import run_program
 
 LONGEST = 240.0  # seconds: only what hangs takes so long
 
@@ -36,28 +33,6 @@ def free_port() -> int:
 
 FORKS = multiprocessing.get_context("forkserver")
 FORKS.set_forkserver_preload(["situs._src.distribute.multi_worker", "situs.distribute", "situs.data"])
-
-
-def run_program(path: str, output: str, env: dict[str, str]) -> None:
-    """Runs a program in this process, as Python would, and ends the process."""
-    for number in (1, 2):
-        os.dup2(os.open(output, os.O_WRONLY | os.O_APPEND), number)
-    os.environ.clear()
-    os.environ.update(env)
-    sys.argv = [path]
-    status = 0
-    try:
-        runpy.run_path(path, run_name="__main__")
-    except SystemExit as ended:
-        status = int(ended.code or 0)
-    except BaseException as error:
-        traceback.print_exc()
-        sys.last_value = error
-        status = 1
-    atexit._run_exitfuncs()
-    sys.stdout.flush()
-    sys.stderr.flush()
-    os._exit(status)
 
 
 @dataclass

@@ -24,7 +24,8 @@ CLUSTER = {"worker": ["a:1", "b:2"], "ps": {1: "c:3"}}
 @pytest.fixture(autouse=True)
 def _plain_environment(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("TF_CONFIG", "RANK", "WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT", "CUDA_VISIBLE_DEVICES"):
-        monkeypatch.delenv(name, raising=False)
+        monkeypatch.setenv(name, "")  # what a test sets is undone after it
+        monkeypatch.delenv(name)
 
 
 def test_a_cluster() -> None:

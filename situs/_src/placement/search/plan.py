@@ -11,11 +11,12 @@ that was edited is simulated again before it is used (`plan_of`).
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from situs._src.base.errors import ArgumentError, NotFoundError, shown
+from situs._src.base.errors import ArgumentError, DTypeError, NotFoundError, shown
 from situs._src.base.export import export
 from situs._src.placement.search.problem import (
     OBJECTIVES,
@@ -114,13 +115,17 @@ def load(path: str | Path) -> Plan:
     """Reads a plan that `Plan.save` wrote.
 
     Raises:
+        TypeError: that is no name of a file.
         NotFoundError: there is no such file.
         InvalidArgumentError: it is no plan.
     """
+    if not isinstance(path, (str, os.PathLike)):
+        raise DTypeError(f"A plan is read from a file, got {shown(path)}.")
     try:
         content = Path(path).read_bytes()
-    except OSError as error:
-        raise NotFoundError(f"Cannot read the plan {shown(str(path))}: {error.strerror}.") from None
+    except (OSError, ValueError) as error:
+        why = error.strerror if isinstance(error, OSError) else error
+        raise NotFoundError(f"Cannot read the plan {shown(str(path))}: {why}.") from None
     return from_json(parse(content))
 
 
@@ -223,8 +228,12 @@ def compare(before: Plan, after: Plan) -> Comparison:
     """What is different between two plans.
 
     Raises:
+        TypeError: one is no plan.
         InvalidArgumentError: their values cannot be compared.
     """
+    for plan in (before, after):
+        if not isinstance(plan, Plan):
+            raise DTypeError(f"Plans are compared, got {shown(plan)}.")
     if before.objective != after.objective:
         raise ArgumentError(f"A plan for {before.objective} cannot be compared with one for {after.objective}.")
     both = [name for name in before.placement if name in after.placement]

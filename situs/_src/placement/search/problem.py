@@ -31,7 +31,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Literal
 
-from situs._src.base.errors import ArgumentError, shown
+from situs._src.base.errors import ArgumentError, DTypeError, shown
 from situs._src.base.export import export
 
 FORMAT = "situs.placement.problem"
@@ -293,7 +293,23 @@ def sort_nodes(count: int, tensors: Sequence[Tensor]) -> list[int]:
 # What a problem may be.
 
 
+def checked_problem(problem: object) -> Problem:
+    """A problem; anything else is refused in words.
+
+    Raises:
+        TypeError: it is none.
+    """
+    if not isinstance(problem, Problem):
+        raise DTypeError(f"A Problem is wanted, got {shown(problem)}.")
+    return problem
+
+
 def _check(problem: Problem) -> None:
+    wanted = {"nodes": Node, "tensors": Tensor, "devices": Device, "links": Link}
+    for name, kind in wanted.items():
+        given = getattr(problem, name)
+        if not isinstance(given, (list, tuple)) or not all(isinstance(each, kind) for each in given):
+            raise DTypeError(f"The {name} of a problem are a tuple of {kind.__name__}s, got {shown(given)}.")
     _check_devices(problem)
     count, width = len(problem.nodes), len(problem.devices)
     if len(problem.index) < count:

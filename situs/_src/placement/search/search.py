@@ -28,7 +28,7 @@ from situs._src.placement.search.flat import Blocks, Flat, flatten
 from situs._src.placement.search.improve import Candidate, Clock, Improver, improver
 from situs._src.placement.search.orders import orders_of
 from situs._src.placement.search.plan import Plan, forecast_of
-from situs._src.placement.search.problem import OBJECTIVES, Objective, Problem
+from situs._src.placement.search.problem import OBJECTIVES, Objective, Problem, checked_problem
 from situs._src.placement.search.reduce import LARGE, blocks_of, coarsen, groups_of
 from situs._src.placement.search.seeds import Rules
 from situs._src.placement.search.simulate import simulate
@@ -71,6 +71,7 @@ def search(
         InfeasibleError: no placement keeps to the wishes; it names the smallest set that conflicts.
         InvalidArgumentError: an argument is wrong.
     """
+    problem = checked_problem(problem)
     if objective not in OBJECTIVES:
         raise ArgumentError(f"The objective must be one of {', '.join(OBJECTIVES)}, got {shown(objective)}.")
     if not 0 <= budget < float("inf"):

@@ -27,10 +27,10 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from situs._src.base.errors import ArgumentError, shown
+from situs._src.base.errors import ArgumentError, DTypeError, shown
 from situs._src.base.export import export
 from situs._src.placement.search.flat import Flat, flatten, floats, ints, rows_of
-from situs._src.placement.search.problem import Objective, Problem
+from situs._src.placement.search.problem import OBJECTIVES, Objective, Problem, checked_problem
 
 INFINITY = math.inf
 
@@ -96,7 +96,11 @@ def simulate(
         InvalidArgumentError: a node is not in the placement, or is on a device that has no kernel for it, or that
             there is not.
     """
-    devices = devices_of(problem, placement)
+    if not isinstance(placement, Mapping):
+        raise DTypeError(f"A placement is a mapping from names of nodes to devices, got {shown(placement)}.")
+    if objective not in OBJECTIVES:
+        raise ArgumentError(f"The objective must be one of {', '.join(OBJECTIVES)}, got {shown(objective)}.")
+    devices = devices_of(checked_problem(problem), placement)
     if flat is None or objective == "max_load":  # whose blocks are what is placed
         flat = flatten(problem, [[v] for v in range(len(problem.nodes))])
     trace = Trace()
