@@ -15,6 +15,7 @@ import pytest
 
 import situs as tf
 from situs import errors
+from situs._src.data import parallel
 from situs._src.data.node import Life
 from situs._src.data.parallel import Limit, TunedLimit, prefetched
 from situs._src.data.worker_pool import Pace, WorkerPool
@@ -92,6 +93,30 @@ def test_an_autotuned_buffer_is_bounded(ended):
         next(elements)
     settle(pulled)
     assert len(pulled) <= 500 + TunedLimit.MOST
+    del elements
+    assert ended()
+
+
+def test_an_autotuned_buffer_takes_quick_elements_as_they_are_asked_for(ended, monkeypatch):
+    monkeypatch.setattr(parallel, "QUICK", float("inf"))
+    pulled: list[int] = []
+    elements = iter(counting(pulled).prefetch(AUTOTUNE))
+    for taken in range(1, 50):
+        next(elements)
+        assert len(pulled) == taken
+    assert ended()  # there is no thread
+
+
+def test_an_autotuned_buffer_works_ahead_once_elements_take_long(ended, monkeypatch):
+    monkeypatch.setattr(parallel, "QUICK", 0.0)
+    pulled: list[int] = []
+    elements = iter(counting(pulled).prefetch(AUTOTUNE))
+    found = [int(next(elements)) for _ in range(parallel.SLOW_IN_A_ROW)]
+    assert len(pulled) == parallel.SLOW_IN_A_ROW
+    found.append(int(next(elements)))
+    settle(pulled)
+    assert found == list(range(parallel.SLOW_IN_A_ROW + 1))
+    assert len(pulled) > len(found)
     del elements
     assert ended()
 
