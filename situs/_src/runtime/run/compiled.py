@@ -28,6 +28,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from types import MappingProxyType
 from typing import Any
 
 import torch
@@ -43,6 +44,7 @@ from situs._src.runtime.passes.regions import (
     anew,
     compiles,
     divide,
+    is_change,
     is_passed,
     why_never,
 )
@@ -208,17 +210,27 @@ class Compilation:
         exact: Whether what is fused is rounded after each op.
         in_trial: Whether regions are timed, and kept only where they are faster than their calls.
         known: Regions that were compiled before, and what is compiled now: the same region is compiled once.
+        may_refuse: Whether regions may hold kernels that refuse some values: after each run of theirs somebody looks
+            whether there were such values, which on a card means waiting for it.
 
     Attributes:
         plan: The plan with one call in the place of each region.
         regions: The regions.
     """
 
-    def __init__(self, plan: Plan, seen: Seen, exact: bool, in_trial: bool = True, known: Known | None = None) -> None:
+    def __init__(
+        self,
+        plan: Plan,
+        seen: Seen,
+        exact: bool,
+        in_trial: bool = True,
+        known: Known | None = None,
+        may_refuse: bool = True,
+    ) -> None:
         self._calls = plan.calls
         self._known: Known = {} if known is None else known
         start = time.perf_counter()
-        division, traced = _traced(plan, seen)
+        division, traced = _traced(plan, seen, may_refuse)
         self.regions: list[CompiledRegion] = []
         self._of_region: dict[Call, CompiledRegion] = {}
         self._reasons = dict(division.reasons)
@@ -247,7 +259,7 @@ class Compilation:
     ) -> Call | None:
         """The call of a region; None if the compiler will not have it."""
         layouts = tuple([seen.layout(source) for source in region.sources])
-        key = tuple([call.node for call in region.calls]), layouts, tuple(region.kept)
+        key = tuple([call.node or call.reads for call in region.calls]), layouts, tuple(region.kept)
         try:
             function = self._known.get(key) or inductor.compiled(traced[region], exact)
             self._known[key] = function
@@ -257,7 +269,8 @@ class Compilation:
             _logger.warning("%d ops of a graph run as they are: %s", len(region.calls), reason)
             self._reasons.update(dict.fromkeys(region.calls, reason))
             return None
-        made = CompiledRegion(region, len(self.regions) + 1, function, _alone(region, plan), seen, in_trial)
+        refuses = traced[region].refuses
+        made = CompiledRegion(region, len(self.regions) + 1, function, _alone(region, plan), seen, in_trial, refuses)
         self.regions.append(made)
         self._of_region.update(dict.fromkeys(region.calls, made))
         sources: list[Source] = [*region.sources, *(Slot(slot, host=True) for slot in region.sizes)]
@@ -278,7 +291,7 @@ class Compilation:
         return found
 
 
-def _traced(plan: Plan, seen: Seen) -> tuple[Division, dict[Region, inductor.Traced]]:
+def _traced(plan: Plan, seen: Seen, may_refuse: bool) -> tuple[Division, dict[Region, inductor.Traced]]:
     """The regions of a plan that can be traced, and their graphs."""
     refused: dict[Call, str] = {}
     known: dict[tuple[Call, ...], inductor.Traced] = {}
@@ -288,12 +301,15 @@ def _traced(plan: Plan, seen: Seen) -> tuple[Division, dict[Region, inductor.Tra
         for region in division.regions:
             key = tuple(region.calls)
             if key not in known:
-                body = _Body(region, seen)
+                body = _Body(region, seen, may_refuse)
+                changed = [place for place, s in enumerate(region.sources) if region.key(s) in region.changed]
                 try:
-                    graph = inductor.trace(body, [seen.layout(source) for source in region.sources])
+                    graph = inductor.trace(body, [seen.layout(source) for source in region.sources], changed)
+                    graph.refuses = body.refuses
                 except Exception as error:  # of the tracer itself, and of no call
                     reason = inductor.reason_of(error)
-                    body.refused.update({call: reason for call in region.calls if call not in body.refused})
+                    blamed = list(filter(is_change, region.calls)) or region.calls
+                    body.refused.update({call: reason for call in blamed if call not in body.refused})
                 if body.refused:
                     refused.update(body.refused)
                 else:
@@ -304,35 +320,72 @@ def _traced(plan: Plan, seen: Seen) -> tuple[Division, dict[Region, inductor.Tra
     return divide(plan, seen, refused), {}
 
 
-def _key(source: Slot | Literal) -> int:
-    """What tells a source of a region from the others: its slot, or the identity of a constant."""
-    return -1 - id(source.value) if isinstance(source, Literal) else source.number
-
-
 class _Body:
     """The calls of a region as a function of what it takes, to be traced.
 
+    It returns what the variables hold that it changes; then what others use of its results; then, if one of its kernels
+    refuses some values, whether there are such values: the variables then hold what they held before.
+
     A call that fails there is noted, and something of the same layout goes on in the place of its results, so that one
     trace finds all such calls.
+
+    Args:
+        region: The region.
+        seen: What a run has shown.
+        may_refuse: Whether somebody will look at what kernels refuse.
     """
 
-    def __init__(self, region: Region, seen: Seen) -> None:
+    def __init__(self, region: Region, seen: Seen, may_refuse: bool) -> None:
         self._region = region
         self._seen = seen
+        self._may_refuse = may_refuse
         self._watch = inductor.Watch()
+        self._held: dict[int, torch.Tensor] = {}  # what variables hold by now
+        self._numbers: dict[int, Any] = {}  # scalars that changes take, such as learning rates, if they are constants
+        for call in filter(is_change, region.calls):
+            for source in call.inputs:
+                if isinstance(source, Literal) and isinstance(source.value, torch.Tensor) and not source.value.ndim:
+                    self._numbers[region.key(source)] = source.value.item()
+        self._refusals: list[torch.Tensor] = []
         self.refused: dict[Call, str] = {}
 
+    @property
+    def refuses(self) -> bool:
+        """Whether the last result says that values were refused."""
+        return bool(self._refusals)
+
     def __call__(self, *values: torch.Tensor) -> list[torch.Tensor]:
-        known = dict(zip(map(_key, self._region.sources), values, strict=True))
-        for call in self._region.calls:
-            known.update(zip(call.outputs, self._made(call, known), strict=True))
-        return [known[slot] for slot in self._region.kept]
+        region = self._region
+        known = dict(zip(map(region.key, region.sources), values, strict=True))
+        before = {state: known[state] for state in region.changed}
+        self._held = {key: value for key, value in known.items() if key in region.states}
+        self._refusals = []
+        for call in region.calls:
+            if call.reads is not None:
+                known[call.outputs[0]] = self._held[self._seen.states_in(call)[0]]
+            elif is_change(call):
+                self._change(call, known)
+            else:
+                known.update(zip(call.outputs, self._made(call, known), strict=True))
+        results = [known[slot] for slot in region.kept if slot not in region.states]
+        after = [self._held[state] for state in region.changed]
+        if not self._refusals:
+            return [*after, *results]
+        is_refused = torch.stack(self._refusals).any()
+        old = (before[state] for state in region.changed)
+        return [*(torch.where(is_refused, a, b) for a, b in zip(old, after, strict=True)), *results, is_refused]
 
     def _made(self, call: Call, known: Mapping[int, torch.Tensor]) -> Sequence[torch.Tensor]:
         layouts = [self._seen.layouts[slot] for slot in call.outputs]
-        function = _form_to_trace(anew(call).function)
+        usual = anew(call).function
         try:
-            made = function(*[self._value(source, known) for source in call.inputs])
+            inputs = [self._value(source, known) for source in call.inputs]
+            refuses = _of_kernel(usual, "refuses")
+            if refuses is not None:
+                if not self._may_refuse:
+                    raise ValueError("It refuses values.")
+                self._refusals.append(refuses(*inputs))
+            made = (_of_kernel(usual, "when_compiled") or usual)(*inputs)
             results: Sequence[torch.Tensor] = (made,) if call.single else tuple(made)
             unchecked = self._watch.unchecked(_takes_integers(call))
             kinds = [(each.shape, each.dtype) for each in results]
@@ -344,48 +397,72 @@ class _Body:
             self.refused[call] = inductor.reason_of(error)
         return [torch.empty_strided(x.shape, x.stride, dtype=x.dtype, device=x.device) for x in layouts]
 
-    def _value(self, source: Source, known: Mapping[int, torch.Tensor]) -> Any:
+    def _change(self, call: Call, known: Mapping[int, torch.Tensor]) -> None:
+        """Changes what variables hold, in copies of it: the compiler writes the last of them into their memory."""
+        new = {state: self._held[state].clone() for state in self._seen.states_in(call)}
+        function: Any = call.function
+        try:
+            function.on_memory(*[self._value(source, {**known, **new}, self._numbers) for source in call.inputs])
+            unchecked = self._watch.unchecked(_takes_integers(call))
+            if unchecked is None:
+                self._held.update(new)
+            else:
+                self.refused[call] = unchecked
+        except Exception as error:
+            self._watch.skip()
+            self.refused[call] = inductor.reason_of(error)
+
+    def _value(
+        self, source: Source, known: Mapping[int, torch.Tensor], numbers: Mapping[int, Any] = MappingProxyType({})
+    ) -> Any:
         if isinstance(source, Literal):
-            return known[_key(source)] if is_passed(source) else source.value
+            key = self._region.key(source)
+            return known[key] if is_passed(source) else numbers.get(key, source.value)
         if isinstance(source, Slot):
-            return self._seen.sizes[source.number] if source.host else known[source.number]
-        return type(source)(self._value(each, known) for each in source)
+            return self._seen.sizes[source.number] if source.host else known[self._region.key(source)]
+        return type(source)(self._value(each, known, numbers) for each in source)
 
 
 def _takes_integers(call: Call) -> bool:
     """Whether a call takes tensors of integers, unless its kernel says itself how it is compiled."""
-    if call.node is None or _form_to_trace(call.function) is not call.function:
+    if call.node is None or _of_kernel(call.function, "when_compiled") is not None:
         return False
     return any(tensor.dtype.is_integer for tensor in call.node.inputs)
 
 
-def _form_to_trace(function: Callable[..., Any]) -> Callable[..., Any]:
-    """What is traced in the place of a kernel: the kernel, or what it says itself, as ``when_compiled``."""
+def _of_kernel(function: Callable[..., Any], name: str) -> Callable[..., Any] | None:
+    """What a kernel says of itself, for the inputs of a call; None if it says nothing.
+
+    That is ``when_compiled``, the function that is traced in its place, and ``refuses``, which says of the same inputs
+    whether the kernel would raise an error because of a value among them.
+    """
     kernel = function.func if isinstance(function, partial) else function
-    found: Callable[..., Any] | None = getattr(kernel, "when_compiled", None)
-    if found is None:
-        return function
-    return partial(found, *function.args, **function.keywords) if isinstance(function, partial) else found
+    found: Callable[..., Any] | None = getattr(kernel, name, None)
+    return partial(found, *function.args, **function.keywords) if found and isinstance(function, partial) else found
 
 
 def _alone(region: Region, plan: Plan) -> Function:
     """The calls of a region one by one, as they would run without a compiler; sizes come as plain Python."""
     slots = plan.slots
-    inputs: list[int] = []
-    constants: dict[int, Slot] = {}
+    named: dict[int, Slot] = {}  # what the sources are called here
     for source in region.sources:
         if isinstance(source, Literal):
-            constants[_key(source)] = Slot(slots)
+            named[region.key(source)] = Slot(slots)
             slots += 1
-        inputs.append(constants[_key(source)].number if isinstance(source, Literal) else source.number)
+        else:
+            named[region.key(source)] = Slot(source.number)
+    made = {slot for call in region.calls for slot in call.outputs}
 
     def given(source: Source) -> Source:
         if isinstance(source, Literal):
-            return constants[_key(source)] if is_passed(source) else source
-        return Slot(source.number) if isinstance(source, Slot) else type(source)(map(given, source))
+            return named[region.key(source)] if is_passed(source) else source
+        if not isinstance(source, Slot):
+            return type(source)(map(given, source))
+        is_state = not source.host and source.number in region.states and source.number not in made
+        return named[region.key(source)] if is_state else Slot(source.number)
 
-    made = {slot for call in region.calls for slot in call.outputs}
     own = [call if call.overwrites in made else anew(call) for call in region.calls]
     calls = [replace(call, inputs=[given(source) for source in call.inputs], after=[]) for call in own]
+    inputs = [named[region.key(source)].number for source in region.sources]
     outputs: list[Source] = [Slot(slot) for slot in region.kept]
     return emit(scripted(Plan(calls, [*inputs, *region.sizes], outputs, slots, plan.assignments))).function
