@@ -9,6 +9,9 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Any
+
+import torch
 
 
 class _Here(threading.local):
@@ -21,6 +24,16 @@ _here = _Here()
 def is_shown() -> bool:
     """Whether a compiler looks on."""
     return _here.shown
+
+
+def number_in(scalar: torch.Tensor) -> Any:
+    """The number in a scalar tensor; None if a compiler looks on, and it is no constant."""
+    try:
+        return scalar.item()
+    except RuntimeError:
+        if not is_shown():
+            raise
+        return None
 
 
 @contextmanager

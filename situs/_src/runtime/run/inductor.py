@@ -192,12 +192,12 @@ _OF_LISTS = "_foreach_"  # torch's functions of lists of tensors
 
 def _one_by_one(name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
     """One of torch's functions of lists, in place, as calls for each tensor: those are fused with what makes them."""
-    function = getattr(torch, name.removesuffix("_"), None) or getattr(torch.Tensor, name.removesuffix("_"))
+    function = None if name == "copy_" else getattr(torch, name.removesuffix("_"))
     if name in ("addcmul_", "addcdiv_") and len(args) == 4:
         *args, kwargs["value"] = args  # type: ignore[assignment]
     for place, into in enumerate(args[0]):
         others = [each[place] if isinstance(each, (list, tuple)) else each for each in args[1:]]
-        into.copy_(others[0] if name == "copy_" else function(into, *others, **kwargs))
+        into.copy_(others[0] if function is None else function(into, *others, **kwargs))
 
 
 def reason_of(error: Exception) -> str:
