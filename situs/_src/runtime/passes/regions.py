@@ -216,7 +216,8 @@ def why_outside(call: Call, seen: Seen) -> str | None:
     elif not seen.states.keys().isdisjoint(values):
         return "takes a variable itself"
     layouts = [seen.layouts.get(slot) for slot in (*values, *call.outputs)]
-    layouts += [layout_of(s.value) for s in sources if isinstance(s, Literal) and isinstance(s.value, torch.Tensor)]
+    constants = [s.value for s in sources if isinstance(s, Literal) and isinstance(s.value, torch.Tensor)]
+    layouts += [layout_of(value) for value in constants if value.ndim or not is_change(call)]  # rates are numbers
     if None in layouts:
         return "takes or makes what is not a dense tensor"
     if any((layout.device.type != "cpu") != call.device.is_card for layout in layouts if layout is not None):

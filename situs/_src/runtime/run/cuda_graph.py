@@ -202,6 +202,7 @@ class Captured:
         self._fetch = emit(replace(plan, calls=parts.after, inputs=[*results, *passed])).function
         self._take(brought, changing | copied)
         self._changes = False  # whether what would change variables does so
+        self._trial: list[Any] | None = None  # what the work is tried with: copies of variables that it changes
         self._results: tuple[Any, ...] = ()
 
     # What comes in.
@@ -254,7 +255,11 @@ class Captured:
         return call if function is None else replace(call, function=self._when_it_counts(function))
 
     def _when_it_counts(self, function: Function) -> Callable[..., Any]:
-        return lambda *values: function(*values) if self._changes else values[0]
+        def change(*values: Any) -> Any:
+            return function(*values) if self._changes else values[0]
+
+        change.on_memory = function  # type: ignore[attr-defined]  # for a compiler
+        return change
 
     def _filled(self, value: torch.Tensor) -> torch.Tensor:
         """A few numbers, known from shapes, on the card: they become part of the launches."""
@@ -267,7 +272,8 @@ class Captured:
 
     def record(self) -> None:
         """Records the launches of the work."""
-        self._launches.prepare(lambda: self._work(None, *self._incoming()))
+        self._launches.prepare(self._tried(self._work))
+        self._trial = None
         self._changes = True
         self._results = self._launches.record(lambda: self._work(None, *self._incoming()))
 
@@ -276,28 +282,36 @@ class Captured:
     def compile(self, exact: bool, known: Known) -> None:
         """Compiles the work, before it is recorded, and takes that in its place if it is faster.
 
+        Until it is recorded, it changes copies of variables: what is compiled cannot leave changes out.
+
         Args:
             exact: Whether what is fused is rounded after each op.
             known: What was compiled for earlier captures, and what this one adds.
         """
         whole = replace(self._whole, calls=self._in_order())
-        seen = Seen(whole, as_host_value)
+        seen = Seen(whole, as_host_value, self._state_slots)
         given = self._incoming()
         seen.note(whole.inputs, given)
+        pairs = zip(whole.inputs, given, strict=True)
+        self._trial = [value.clone() if slot in self._state_slots else value for slot, value in pairs]
+        self._changes = True
         del given
-        noting = emit(whole, seen.around).function
-        self._launches.prepare(lambda: noting(None, *self._incoming()))
-        self.compilation = Compilation(whole, seen, exact, in_trial=False, known=known)
+        self._launches.prepare(self._tried(emit(whole, seen.around).function))
+        self.compilation = Compilation(whole, seen, exact, in_trial=False, known=known, may_refuse=False)
         if not self.compilation.regions:
             return
         compiled = emit(self.compilation.plan).function
         for _ in range(2):  # the first is compared, in the second Triton chooses among its kernels
-            self._launches.prepare(lambda: compiled(None, *self._incoming()))
+            self._launches.prepare(self._tried(compiled))
         times = self._milliseconds(compiled), self._milliseconds(self._work)
         if times[0] <= times[1]:
             self._work = compiled
         else:
             self.compilation.drop(f"slower compiled, {times[0]:.3g} against {times[1]:.3g} ms")
+
+    def _tried(self, work: Function) -> Callable[[], tuple[Any, ...]]:
+        """Some work, to be called without arguments and without consequences."""
+        return lambda: work(None, *(self._incoming() if self._trial is None else self._trial))
 
     def _in_order(self) -> list[Call]:
         """The calls of the work, waiting for each other by their numbers in the work; the plan's count in the plan."""
@@ -306,10 +320,10 @@ class Captured:
         return [replace(call, after=[now[n] for n in old.after if n in now]) for call, old in pairs]
 
     def _milliseconds(self, work: Function) -> float:
-        """The best time of some work, recorded as it will be, but for what it does to variables."""
-        self._launches.prepare(lambda: work(None, *self._incoming()))
+        """The best time of some work, recorded as it will be, but on copies of variables."""
+        self._launches.prepare(self._tried(work))
         launches = Launches(self._device)
-        held = launches.record(lambda: work(None, *self._incoming()))
+        held = launches.record(self._tried(work))
         found: list[float] = []
         event: Any = torch.cuda.Event
         with torch.cuda.device(self._device):
