@@ -41,7 +41,7 @@ def stand_in(monkeypatch):
         calls = 0
         around = staticmethod(lambda run: run)
 
-        def compile(self, traced, exact=False):
+        def compile(self, traced, exact=False, elsewhere=False):
             self.regions += 1
             run = self.around(lambda values: traced.graph(*values))
 
@@ -215,7 +215,7 @@ def test_a_card_needs_triton_and_a_c_compiler(monkeypatch, tmp_path):
 
 
 def test_a_compiler_that_fails_leaves_the_calls_as_they_are(stand_in, caplog, monkeypatch):
-    def fail(traced, exact=False):
+    def fail(traced, exact=False, elsewhere=False):
         raise RuntimeError("no space left\nand more")
 
     monkeypatch.setattr(inductor, "compiled", fail)

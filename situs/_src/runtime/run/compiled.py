@@ -7,13 +7,16 @@
     later       one call in the place of many
 
 That is ``jit_compile=True``; where the environment or ``tf.config.optimizer.set_jit`` asks, it begins after ten runs.
+Programs on cards of which nothing is said are compiled when they have run for long, beside them
+(`runtime.run.background`).
 
 What holds:
 
 - A region never changes a result by more than rounding (`runtime.run.compiled_region`): one that differs, or fails
   although its calls do not, is dropped with one warning.
-- A region is pure. For other shapes, strides or sizes, and whenever something fails inside, its calls are made one by
-  one, which gives the right result or Situs' own error.
+- For other shapes, strides or sizes, and whenever a value is refused inside, the calls of a region are made one by
+  one, which gives the right result or Situs' own error. So are they when something else fails in a region that changes
+  no variable.
 - What a region returns is memory of its own where its calls would make such, and nothing is written over it later: a
   compiler may return an input, or one result twice.
 - A region is kept only if it is faster than its calls.
@@ -50,6 +53,7 @@ from situs._src.runtime.passes.regions import (
 )
 from situs._src.runtime.plan.plan import Call, Literal, Plan, Slot, Source
 from situs._src.runtime.run import inductor
+from situs._src.runtime.run.background import Beside, Pace, Settled
 from situs._src.runtime.run.compiled_region import CompiledRegion
 from situs._src.runtime.run.emit import Function, as_host_value, emit
 from situs._src.runtime.run.state import Run
@@ -78,9 +82,15 @@ switch = Switch()
 
 @dataclass(frozen=True)
 class Wish:
-    """That a program be compiled; `asked` by its function itself, so that a compiler must be there."""
+    """That a program be compiled.
+
+    Attributes:
+        asked: By its function itself, so that a compiler must be there.
+        beside: By nobody: when it has run for long, in the background.
+    """
 
     asked: bool
+    beside: bool = False
 
     @property
     def after(self) -> int:
@@ -96,7 +106,12 @@ def wish_for(plan: Plan) -> Wish | None:
     told = {compiles(graph) for graph in {call.node.graph for call in plan.calls if call.node is not None}}
     if True in told:
         return Wish(asked=True)
-    return Wish(asked=False) if (environment or switch.on) and None in told else None
+    if None not in told:
+        return None
+    if environment is True or switch.on:
+        return Wish(asked=False)
+    may = any(call.device.is_card and why_never(call) is None for call in plan.calls)
+    return Wish(asked=False, beside=True) if may or environment == "auto-cpu" else None
 
 
 class CompiledProgram:
@@ -116,7 +131,9 @@ class CompiledProgram:
         self._compilation: Compilation | None = None
         self._is_over = False  # it will not be compiled
         self._is_settled = False  # it is known of all regions which way they go
-        self._why = f"compiled after {wish.after} run{'s' if wish.after > 1 else ''}, which have not been"
+        self._settled = Settled(sum(why_never(call) is None for call in plan.calls))
+        self._beside: Beside[Compilation] | None = None
+        self._why = why_not_yet(wish, wish.after)
 
     def run(self, run: Run, values: Sequence[Any]) -> tuple[Any, ...] | None:
         """Runs the program and returns what it fetches; None, and nothing has happened, if it should go the usual way.
@@ -129,17 +146,25 @@ class CompiledProgram:
             if not self._is_settled:
                 self._settle()
             return function(run, *values)
-        if self._is_over:
-            return None
-        if not self._runs:
-            self._ask_for_compiler()
-        self._runs += 1
-        if self._runs <= self._wish.after or self._is_over or not self._lock.acquire(blocking=False):
+        if self._is_over or not self._is_time() or not self._lock.acquire(blocking=False):
             return None
         try:
-            return self._noted(run, values)
+            if self._beside is None:
+                return None if self._is_over else self._noted(run, values)
+            self._take_up(self._beside)
+            return None
         finally:
             self._lock.release()
+
+    def _is_time(self) -> bool:
+        """Whether to compile in this run, or to take up what was compiled."""
+        if self._beside is not None:
+            return self._beside.is_over
+        is_first, self._runs = not self._runs, self._runs + 1
+        is_time = self._settled.now() if self._wish.beside else self._runs > self._wish.after
+        if is_time if self._wish.beside else is_first:
+            self._ask_for_compiler()
+        return is_time and not self._is_over
 
     def ways(self) -> dict[Operation, str]:
         """How each operation runs: in which region, or why not."""
@@ -162,13 +187,26 @@ class CompiledProgram:
         seen = Seen(self._plan, as_host_value)
         seen.note(self._plan.inputs, values)
         results = emit(self._plan, seen.around).function(run, *values)
-        compilation = Compilation(self._plan, seen, exact=not self._wish.asked)
+        if self._wish.beside:
+            self._why = "being compiled"
+            self._beside = Beside(lambda: Compilation(self._plan, seen, exact=True, beside=True))
+        else:
+            self._take(Compilation(self._plan, seen, exact=not self._wish.asked))
+        return results
+
+    def _take_up(self, beside: Beside[Compilation]) -> None:
+        """Takes what was compiled in the background; from the next run on it runs."""
+        if beside.made is None:
+            self._give_up(f"the compiler failed: {beside.failure}")
+        else:
+            self._take(beside.made)
+
+    def _take(self, compilation: Compilation) -> None:
+        self._compilation = compilation
         if not compilation.regions:
             self._is_over = True
         else:
             self._function = emit(compilation.plan).function
-        self._compilation = compilation
-        return results
 
     def _settle(self) -> None:
         """Goes back to the usual way, if no region is worth it."""
@@ -180,6 +218,13 @@ class CompiledProgram:
 
     def _give_up(self, why: str) -> None:
         self._is_over, self._why = True, why
+
+
+def why_not_yet(wish: Wish, after: int) -> str:
+    """Why a program that is to be compiled is not, before it is."""
+    if wish.beside:
+        return "compiled when the program has run for long, which it has not"
+    return f"compiled after {after} run{'s' if after > 1 else ''}, which have not been"
 
 
 def refuse(lacking: str, wish: Wish) -> None:
@@ -210,6 +255,7 @@ class Compilation:
         exact: Whether what is fused is rounded after each op.
         in_trial: Whether regions are timed, and kept only where they are faster than their calls.
         known: Regions that were compiled before, and what is compiled now: the same region is compiled once.
+        beside: Whether it is made in the background, in a thread that is to take little time.
         may_refuse: Whether regions may hold kernels that refuse some values: after each run of theirs somebody looks
             whether there were such values, which on a card means waiting for it.
 
@@ -226,11 +272,13 @@ class Compilation:
         in_trial: bool = True,
         known: Known | None = None,
         may_refuse: bool = True,
+        beside: bool = False,
     ) -> None:
+        self._beside = beside
         self._calls = plan.calls
         self._known: Known = {} if known is None else known
         start = time.perf_counter()
-        division, traced = _traced(plan, seen, may_refuse)
+        division, traced = _traced(plan, seen, may_refuse, Pace() if beside else None)
         self.regions: list[CompiledRegion] = []
         self._of_region: dict[Call, CompiledRegion] = {}
         self._reasons = dict(division.reasons)
@@ -261,7 +309,7 @@ class Compilation:
         layouts = tuple([seen.layout(source) for source in region.sources])
         key = tuple([call.node or call.reads for call in region.calls]), layouts, tuple(region.kept)
         try:
-            function = self._known.get(key) or inductor.compiled(traced[region], exact)
+            function = self._known.get(key) or inductor.compiled(traced[region], exact, self._beside)
             self._known[key] = function
         except Exception as error:  # a bug of the compiler, or of the machine's: the calls are there
             first = str(error).strip().partition("\n")[0]
@@ -291,7 +339,9 @@ class Compilation:
         return found
 
 
-def _traced(plan: Plan, seen: Seen, may_refuse: bool) -> tuple[Division, dict[Region, inductor.Traced]]:
+def _traced(
+    plan: Plan, seen: Seen, may_refuse: bool, pace: Pace | None
+) -> tuple[Division, dict[Region, inductor.Traced]]:
     """The regions of a plan that can be traced, and their graphs."""
     refused: dict[Call, str] = {}
     known: dict[tuple[Call, ...], inductor.Traced] = {}
@@ -301,7 +351,7 @@ def _traced(plan: Plan, seen: Seen, may_refuse: bool) -> tuple[Division, dict[Re
         for region in division.regions:
             key = tuple(region.calls)
             if key not in known:
-                body = _Body(region, seen, may_refuse)
+                body = _Body(region, seen, may_refuse, pace)
                 changed = [place for place, s in enumerate(region.sources) if region.key(s) in region.changed]
                 try:
                     graph = inductor.trace(body, [seen.layout(source) for source in region.sources], changed)
@@ -333,9 +383,11 @@ class _Body:
         region: The region.
         seen: What a run has shown.
         may_refuse: Whether somebody will look at what kernels refuse.
+        pace: Slows the thread down, after each call.
     """
 
-    def __init__(self, region: Region, seen: Seen, may_refuse: bool) -> None:
+    def __init__(self, region: Region, seen: Seen, may_refuse: bool, pace: Pace | None = None) -> None:
+        self._pace = pace
         self._region = region
         self._seen = seen
         self._may_refuse = may_refuse
@@ -361,6 +413,8 @@ class _Body:
         self._held = {key: value for key, value in known.items() if key in region.states}
         self._refusals = []
         for call in region.calls:
+            if self._pace is not None:
+                self._pace()
             if call.reads is not None:
                 known[call.outputs[0]] = self._held[self._seen.states_in(call)[0]]
             elif is_change(call):

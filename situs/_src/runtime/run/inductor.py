@@ -16,9 +16,10 @@ from __future__ import annotations
 
 import importlib.util
 import shutil
+import threading
 import warnings
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from typing import Any
 
@@ -271,15 +272,16 @@ _INDEXING = ("gather", "scatter", "index", "embedding", "take", "nll_loss", "_un
 _DIVIDING = ("div", "floor_divide", "remainder", "fmod", "true_divide")
 
 
-def compiled(traced: Traced, exact: bool = False) -> Compiled:
+def compiled(traced: Traced, exact: bool = False, elsewhere: bool = False) -> Compiled:
     """The graph as a function of a list of tensors, which it may empty; it returns a list of them.
 
     Args:
         traced: The graph.
         exact: Whether values in less than float32's precision are rounded after each operator, as they are without a
             compiler, rather than at the end of what is fused.
+        elsewhere: Whether another process does the work, while this thread waits for it.
     """
-    with _quietly(), torch.no_grad(), _settings(exact):
+    with _quietly(), torch.no_grad(), _settings(exact), _elsewhere() if elsewhere else nullcontext():
         from torch._inductor import compile_fx
 
         graph = compile_fx._recursive_joint_graph_passes(traced.graph)
@@ -296,10 +298,33 @@ def compiled(traced: Traced, exact: bool = False) -> Compiled:
 
 @contextmanager
 def _quietly() -> Iterator[None]:
-    """One thread at a time, and without what the compiler warns of in itself."""
-    with _one_at_a_time, warnings.catch_warnings():
-        warnings.simplefilter("ignore")
+    """One thread at a time, and without what the compiler warns of in itself.
+
+    Python keeps one list of what is warned of for all threads: in the background, the program's own warnings would go.
+    """
+    with _one_at_a_time:
+        if threading.current_thread() is not threading.main_thread():
+            yield
+            return
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            yield
+
+
+@contextmanager
+def _elsewhere() -> Iterator[None]:
+    """Has PyTorch compile in a process of its own, which it starts once; a torch that cannot compiles here."""
+    from torch._inductor import compile_fx
+
+    mode: Any = getattr(compile_fx, "FxCompileMode", None)
+    if mode is None or not hasattr(compile_fx, "fx_compile_mode"):
         yield
+        return
+    before, compile_fx.fx_compile_mode = compile_fx.fx_compile_mode, mode.SUBPROCESS
+    try:
+        yield
+    finally:
+        compile_fx.fx_compile_mode = before
 
 
 @contextmanager
