@@ -98,8 +98,13 @@ class Wish:
         return ASKED_AFTER if self.asked else COMPILED_AFTER
 
 
-def wish_for(plan: Plan) -> Wish | None:
-    """Whether a plan is to be compiled, by what its functions, the program and the environment say."""
+def wish_for(plan: Plan, session: bool | None = None) -> Wish | None:
+    """Whether a plan is to be compiled, by what its functions, the program and the environment say.
+
+    Args:
+        plan: The plan.
+        session: What the configuration of its session says; None if nothing.
+    """
     environment = settings.compile_graphs()
     if environment is False:
         return None
@@ -108,8 +113,10 @@ def wish_for(plan: Plan) -> Wish | None:
         return Wish(asked=True)
     if None not in told:
         return None
-    if environment is True or switch.on:
+    if environment is True or session or (switch.on and session is None):
         return Wish(asked=False)
+    if session is False:
+        return None
     may = any(call.device.is_card and why_never(call) is None for call in plan.calls)
     return Wish(asked=False, beside=True) if may or environment == "auto-cpu" else None
 
@@ -174,9 +181,8 @@ class CompiledProgram:
         return {node: f"kernel: {reason}" for node, reason in reasons if node is not None}
 
     def _ask_for_compiler(self) -> None:
-        on_card = {call.device.is_card for call in self._plan.calls if why_never(call) is None}
-        lacking = inductor.missing(on_card=True in on_card) if on_card else None
-        if not on_card:
+        lacking = lacking_for(self._plan)
+        if all(why_never(call) is not None for call in self._plan.calls):
             self._give_up("nothing in the program can be compiled")
         elif lacking is not None:
             refuse(lacking, self._wish)
@@ -225,6 +231,23 @@ def why_not_yet(wish: Wish, after: int) -> str:
     if wish.beside:
         return "compiled when the program has run for long, which it has not"
     return f"compiled after {after} run{'s' if after > 1 else ''}, which have not been"
+
+
+def lacking_for(plan: Plan) -> str | None:
+    """What has to be installed before anything of a plan is compiled; None if nothing, or nothing can be compiled."""
+    on_card = {call.device.is_card for call in plan.calls if why_never(call) is None}
+    return inductor.missing(on_card=True in on_card) if on_card else None
+
+
+def demand_compiler(plan: Plan) -> None:
+    """Raises unless there is a compiler for a plan that is to be compiled, or nothing of it can be.
+
+    Raises:
+        NotFoundError: there is none.
+    """
+    lacking = lacking_for(plan)
+    if lacking is not None:
+        refuse(lacking, Wish(asked=True))
 
 
 def refuse(lacking: str, wish: Wish) -> None:

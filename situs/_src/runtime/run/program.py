@@ -23,7 +23,7 @@ from situs._src.runtime.eager.execute import verifying
 from situs._src.runtime.eager.torch_private import below_autograd
 from situs._src.runtime.plan.plan import Plan
 from situs._src.runtime.run import swap, threads
-from situs._src.runtime.run.compiled import CompiledProgram, Wish, wish_for
+from situs._src.runtime.run.compiled import CompiledProgram, Wish, demand_compiler, wish_for
 from situs._src.runtime.run.cuda_graph import capturing
 from situs._src.runtime.run.emit import Function, emit
 from situs._src.runtime.run.failure import explained
@@ -44,9 +44,17 @@ class Program:
         pool: The threads for work that can overlap; None to run everything in the caller's thread.
         swaps: Whether values may be moved to the host if they do not fit on a GPU, though not all graphs may do so.
         ordered: Whether effects happen in the order of the program, also on a pool.
+        compiles: Whether it is compiled if its functions say nothing of that; None leaves it to the process.
     """
 
-    def __init__(self, plan: Plan, pool: threads.Pool | None, swaps: bool = False, ordered: bool = False) -> None:
+    def __init__(
+        self,
+        plan: Plan,
+        pool: threads.Pool | None,
+        swaps: bool = False,
+        ordered: bool = False,
+        compiles: bool | None = None,
+    ) -> None:
         self.plan = plan
         self._swaps = swaps
         self.schedule = None if pool is None else threads.schedule(plan, pool, ordered)
@@ -58,11 +66,12 @@ class Program:
         self._is_final = False  # the function will not be made again
         self._runs = 0
         self._was_run = False  # since somebody profiles: a first run is not worth recording
-        wish = wish_for(plan)
+        wish = wish_for(plan, compiles)
         self._capturing = None if verifying() else capturing(plan, wish)
         self._why_uncompiled = self._refused(wish)
         compiles_here = wish is not None and self._capturing is None and not self._why_uncompiled
         self._compiling = CompiledProgram(plan, wish) if wish is not None and compiles_here else None
+        self._needs_compiler = wish is not None and wish.asked and not self._why_uncompiled
 
     def run(
         self, run: Run, values: Sequence[Any], recorder: Recorder | None = None, stoppable: bool = False
@@ -76,8 +85,12 @@ class Program:
             stoppable: Whether the run may be told to stop, so that no call begins after that.
 
         Raises:
+            NotFoundError: a function was to be compiled, and there is no compiler.
             OpError: a call failed; the error names the operation and the user's line that made it.
         """
+        if self._needs_compiler:
+            demand_compiler(self.plan)
+            self._needs_compiler = False
         told = listener if recorder is None else None
         if told is not None:
             recorder = Recorder() if self._was_run else None
