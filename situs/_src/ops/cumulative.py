@@ -193,6 +193,7 @@ def _add_n_kernel(inputs: list[torch.Tensor]) -> torch.Tensor:
     return total
 
 
+_add_n_kernel.adds_up = True  # type: ignore[attr-defined]  # see situs._src.runtime.passes.sum_parts
 _add_n.fresh_when(lambda node: len(node.inputs) > 1)
 
 

@@ -35,6 +35,7 @@ from situs._src.runtime.eager.cell import Cell
 from situs._src.runtime.eager.in_place import shared_ones, with_values
 from situs._src.runtime.passes.fuse_bias import with_biases
 from situs._src.runtime.passes.regions import Seen, why_never
+from situs._src.runtime.passes.sum_parts import with_sums
 from situs._src.runtime.plan.plan import Call, Plan, Slot, slots_in
 from situs._src.runtime.run import inductor
 from situs._src.runtime.run.background import Beside, Settled
@@ -233,7 +234,8 @@ class Captured:
         work = [self._on_memory(call, copied) for call in parts.work]
         self._whole = replace(plan, calls=work, inputs=parts.incoming, outputs=[Slot(slot) for slot in results])
         self._numbers = {call: number for number, call in enumerate(plan.calls)}
-        self._work = emit(replace(self._whole, calls=with_biases(work, results))).function
+        summed = with_sums(work, results, plan.assignments)
+        self._work = emit(replace(self._whole, calls=with_biases(summed, results))).function
         self.compilation: Compilation | None = None
         passed = sorted(set(parts.boundary) & _wanted(plan, parts))
         self._passed = [parts.boundary.index(slot) for slot in passed]

@@ -279,9 +279,11 @@ def compiled(traced: Traced, exact: bool = False, elsewhere: bool = False) -> Co
         traced: The graph.
         exact: Whether values in less than float32's precision are rounded after each operator, as they are without a
             compiler, rather than at the end of what is fused.
-        elsewhere: Whether another process does the work, while this thread waits for it.
+        elsewhere: Whether another process does the work, while this thread waits for it; a graph that it does not know
+            all operators of is compiled here.
     """
-    with _quietly(), torch.no_grad(), _settings(exact), _elsewhere() if elsewhere else nullcontext():
+    goes = elsewhere and not any(map(_is_ours, traced.graph.graph.nodes))
+    with _quietly(), torch.no_grad(), _settings(exact), _elsewhere() if goes else nullcontext():
         from torch._inductor import compile_fx
 
         graph = compile_fx._recursive_joint_graph_passes(traced.graph)
@@ -294,6 +296,11 @@ def compiled(traced: Traced, exact: bool = False, elsewhere: bool = False) -> Co
         with torch._guards.tracing(context):
             made: Compiled = compile_fx.compile_fx_inner(graph, traced.fakes, is_inference=True)
         return made
+
+
+def _is_ours(node: torch.fx.Node) -> bool:
+    """Whether a node calls an operator of Situs', which another process does not know."""
+    return isinstance(node.target, torch._ops.OpOverload) and node.target.namespace == "situs"
 
 
 @contextmanager

@@ -10,6 +10,7 @@ values to the host (`runtime.run.swap`). A program that is to be compiled is com
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import cached_property
 from typing import Any
 
@@ -21,7 +22,8 @@ from situs._src.runtime.eager import heap
 from situs._src.runtime.eager.bridge import torch_device
 from situs._src.runtime.eager.execute import verifying
 from situs._src.runtime.eager.torch_private import below_autograd
-from situs._src.runtime.plan.plan import Plan
+from situs._src.runtime.passes.sum_parts import with_sums
+from situs._src.runtime.plan.plan import Plan, slots_in
 from situs._src.runtime.run import swap, threads
 from situs._src.runtime.run.compiled import CompiledProgram, Wish, demand_compiler, wish_for
 from situs._src.runtime.run.cuda_graph import capturing
@@ -161,6 +163,11 @@ class Program:
     def _cards(self) -> list[torch.device]:
         return [torch_device(device) for device in {call.device for call in self.plan.calls} if device.is_card]
 
+    def _with_sums(self) -> Plan:
+        plan = self.plan
+        calls = with_sums(plan.calls, slots_in(plan.outputs), plan.assignments) if plan.as_known else plan.calls
+        return plan if calls is plan.calls else replace(plan, calls=calls)
+
     def _function(self) -> Function:
         """The plan as a function: in Python at first, and partly in TorchScript when it has run a few times."""
         self._runs += 1
@@ -176,7 +183,7 @@ class Program:
             self._emitted = emit(self.plan, checking(self.plan) if checks else None).function
         if self._runs >= SCRIPTED_AFTER and not self._is_final:
             self._is_final = True
-            plan = self.plan if verifying() else scripted(self.plan)
+            plan = self.plan if verifying() else scripted(self._with_sums())
             if plan is not self.plan:
                 self._emitted = emit(plan).function
 
