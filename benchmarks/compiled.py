@@ -1,6 +1,6 @@
 """Training steps that nobody tuned, compiled: Situs against itself uncompiled, torch.compile, a CUDA graph and JAX.
 
-    python -m benchmarks.compiled [--rows mlp,lstm] [--small] [--jax PYTHON] [--limit SECONDS] [--budget SECONDS] [--json]
+    python -m benchmarks.compiled [--rows mlp,lstm] [--small] [--jax PYTHON] [--limit S] [--budget S] [--json]
 
 Every library runs the same models (``benchmarks/peers/compiled_programs.py``) in a process of its own, on the card if
 there is one: the time of a step once it has settled, the best of several series, and the seconds until then. A row is

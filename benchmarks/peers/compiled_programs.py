@@ -3,8 +3,8 @@
     python compiled_programs.py LIBRARY MODEL [--small]
 
 A model is a function of an array namespace, so that all libraries run the same expressions; images are
-[batch, height, width, channels] everywhere. The last line that is printed is JSON: milliseconds of a step, seconds until
-the steps have settled, and the loss.
+[batch, height, width, channels] everywhere. The last line that is printed is JSON: milliseconds of a step, seconds
+until the steps have settled, and the loss.
 """
 
 import argparse
@@ -279,7 +279,7 @@ def situs_step(model, depth, first, x, y, library):
         pool=lambda x: tf.nn.max_pool2d(x, 2, 2, "VALID"),
         twice=lambda x: tf.repeat(tf.repeat(x, 2, 1), 2, 2),
     )
-    compiles = True if library == "situs compiled" else False
+    compiles = library == "situs compiled"  # rather than nothing: then cards would
     weights = [tf.Variable(w) for w in first]
     x, y = tf.constant(x), tf.constant(y)
 

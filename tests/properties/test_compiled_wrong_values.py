@@ -1,4 +1,4 @@
-"""Ops in compiled regions refuse what they refuse alone: indices out of range, divisors of zero, segments that are none.
+"""Ops in compiled regions refuse what they refuse alone: indices out of range, divisors of zero, unknown segments.
 
 Each row of the table of ops that takes integers runs, compiled for its own values, with others in their place. Either
 way there is an error, and it is the same one; or the results are the same. A variable that is changed beside the op has
@@ -37,7 +37,9 @@ def outcome(function, variable, tensors):
 def test_an_op_refuses_compiled_what_it_refuses(fast, monkeypatch, row):
     monkeypatch.setattr(compiled_region, "TRIALS", 0)
     monkeypatch.setattr(inductor, "missing", lambda on_card: None)
-    monkeypatch.setattr(inductor, "compiled", lambda traced, exact=False, elsewhere=False: lambda values: traced.graph(*values))
+    monkeypatch.setattr(
+        inductor, "compiled", lambda traced, exact=False, elsewhere=False: lambda values: traced.graph(*values)
+    )
     monkeypatch.setattr(compiled_region.CompiledRegion, "_difference", lambda *args: "")  # it is looked for here
     op, arrays = as_function(row)
     variables = [tf.Variable([1.0, 2.0]) for _ in range(2)]

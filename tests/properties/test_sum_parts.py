@@ -87,7 +87,7 @@ def test_terms_that_others_take_stay_as_they_are(fast):
         x = tf1.Variable(X) * 2.0
         loss = tf1.add_n([tf1.reduce_sum(tf1.tanh(x[:, n : n + 2])) for n in (0, 2)])
         gradient = tf1.gradients(loss, x)[0]
-        terms = [each for each in gradient.op.inputs]
+        terms = list(gradient.op.inputs)
         plan = plan_of(gradient, *terms)
     kept = [source.number for source in plan.outputs]
     assert sum_parts.with_sums(plan.calls, kept, plan.assignments) is plan.calls

@@ -221,8 +221,8 @@ def compile_graphs() -> bool | str:
     found = _ON_OR_OFF.get(text)
     if found is None:
         raise ArgumentError(
-            f"Cannot read SITUS_COMPILE={shown(text)}. Write 1 to compile graphs, 0 for never, auto to compile those on "
-            "cards that run for long, or auto-cpu for those on CPUs as well."
+            f"Cannot read SITUS_COMPILE={shown(text)}. Write 1 to compile graphs, 0 for never, auto to compile those "
+            "on cards that run for long, or auto-cpu for those on CPUs as well."
         )
     return found
 

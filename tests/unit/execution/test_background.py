@@ -1,4 +1,4 @@
-"""Programs that are compiled in the background: when that begins, that it is taken up, and that nothing else changes."""
+"""Programs that are compiled in the background: when that begins, that it is taken up, and that all else stays."""
 
 from __future__ import annotations
 

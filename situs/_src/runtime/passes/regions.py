@@ -399,9 +399,7 @@ class _Readings:
         return is_inside and not outside.isdisjoint(self._seen.states_in(call))
 
 
-def _region(
-    calls: list[Call], readers: Mapping[int, set[Call]], returned: set[int], seen: Seen
-) -> Region | None:
+def _region(calls: list[Call], readers: Mapping[int, set[Call]], returned: set[int], seen: Seen) -> Region | None:
     """A region of some calls; None if there are too few of them, or nobody uses what they make."""
     members = set(calls)
     made = {slot for call in calls for slot in call.outputs}

@@ -19,6 +19,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
+from itertools import pairwise
 from typing import Any
 
 import torch
@@ -44,7 +45,7 @@ def with_sums(calls: list[Call], kept: Iterable[int], placed: Placed) -> list[Ca
         if len(parts) < 2:
             continue
         numbers = sorted(maker[slot] for slot in parts)
-        for before, after in zip(numbers, numbers[1:], strict=False):
+        for before, after in pairwise(numbers):
             changed[after] = _added(calls[after], calls[before].outputs[0], placed)
         last = calls[numbers[-1]].outputs[0]
         rest: list[Source] = [Slot(last), *(Slot(slot) for slot in terms if slot not in parts)]

@@ -4,9 +4,9 @@
     time     |  settles  |  worth it: shapes are noted  |  ready: compared, timed, the faster kept
     beside                 [ traced, 10 % of the time ][ compiled by a process of PyTorch's ]
 
-**When** (`Settled`). How long a program will go on, nobody knows; a good guess is: as long as it has gone on. What is won
-is then a part of the time that its runs have taken so far. When that exceeds what compiling takes (a few seconds, and
-some for each call), compiling begins.
+**When** (`Settled`). How long a program will go on, nobody knows; a good guess is: as long as it has gone on. What is
+won is then a part of the time that its runs have taken so far. When that exceeds what compiling takes (a few seconds,
+and some for each call), compiling begins.
 
 **Beside** (`Beside`, `Pace`). Tracing is Python, and Python runs one thread at a time: so it works a tenth of the time
 and sleeps for the rest. What comes after that, the compiler proper, is another process's work, and this one waits for

@@ -13,9 +13,10 @@ range), the compiled function has written what was there before, and says so: th
 what they would have changed. Only if it fails in another way, such as for want of memory, it may have changed some of
 the variables; that is an error of the program's, and the calls are not made again.
 
-Results are compared by dtype, relative to the largest element; variables by how far they moved. That says nothing of a result that is rounding errors
-alone (the gradient of a bias before batch normalization is zero but for these): it may differ whole. So what is too far
-off is measured once more, by how far the calls themselves go when their inputs change in the last bits.
+Results are compared by dtype, relative to the largest element; variables by how far they moved. That says nothing of a
+result that is rounding errors alone (the gradient of a bias before batch normalization is zero but for these): it may
+differ whole. So what is too far off is measured once more, by how far the calls themselves go when their inputs change
+in the last bits.
 """
 
 from __future__ import annotations
