@@ -20,8 +20,8 @@ changes it. Inside of a region the order is the plan's.
 
 A region that changes a variable writes into its memory. So nobody but the region may have the old value: every reading
 of the variable before the change is in a region, together with all that takes what was read (`_Readings`). Otherwise
-the change stays outside. A reading, and what passes it on as it is, is not handed from one region to another: each reads
-anew. Other views of a variable that leave a region leave it as copies.
+the change stays outside. A reading, and what passes it on as it is, is not handed from one region to another: each
+reads anew. Other views of a variable that leave a region leave it as copies.
 
 What is known of values comes from a run (`Seen`): shapes, strides and dtypes, numbers that hang on shapes alone, and
 which slots are states of which variable. They are what a region is compiled for. Nothing here knows a compiler.
