@@ -417,6 +417,18 @@ def test_wrong_values_raise_the_same_errors(stand_in, name):
     np.testing.assert_array_equal(f(*good), made)
 
 
+REFUSING = {"label", "index", "place", "segment", "division", "remainder", "truncation", "power"}
+
+
+@pytest.mark.parametrize("name", sorted(REFUSING))
+def test_kernels_that_refuse_values_are_compiled(stand_in, name):
+    function, good, _ = WRONG[name]
+    f = tf.function(lambda *args: tf.tanh(tf.cast(function(*args), tf.float32)) * 2.0, jit_compile=True)
+    for _ in range(3):
+        f(*good)
+    assert not [way for way in ways(f) if not way.startswith("compiled region")]
+
+
 # Never slower.
 
 

@@ -465,7 +465,7 @@ class _Body:
                 self._refusals.append(refuses(*inputs))
             made = (_of_kernel(usual, "when_compiled") or usual)(*inputs)
             results: Sequence[torch.Tensor] = (made,) if call.single else tuple(made)
-            unchecked = self._watch.unchecked(_takes_integers(call))
+            unchecked = self._watch.unchecked(*_checks(call))
             kinds = [(each.shape, each.dtype) for each in results]
             if unchecked is None and kinds == [(layout.shape, layout.dtype) for layout in layouts]:
                 return results
@@ -481,7 +481,7 @@ class _Body:
         function: Any = call.function
         try:
             function.on_memory(*[self._value(source, {**known, **new}, self._numbers) for source in call.inputs])
-            unchecked = self._watch.unchecked(_takes_integers(call))
+            unchecked = self._watch.unchecked(*_checks(call))
             if unchecked is None:
                 self._held.update(new)
             else:
@@ -501,11 +501,10 @@ class _Body:
         return type(source)(self._value(each, known, numbers) for each in source)
 
 
-def _takes_integers(call: Call) -> bool:
-    """Whether a call takes tensors of integers, unless its kernel says itself how it is compiled."""
-    if call.node is None or _of_kernel(call.function, "when_compiled") is not None:
-        return False
-    return any(tensor.dtype.is_integer for tensor in call.node.inputs)
+def _checks(call: Call) -> tuple[bool, bool]:
+    """Whether a call takes tensors of integers, and whether its kernel says itself what it is compiled as."""
+    takes_integers = call.node is not None and any(tensor.dtype.is_integer for tensor in call.node.inputs)
+    return takes_integers, _of_kernel(call.function, "when_compiled") is not None
 
 
 def _of_kernel(function: Callable[..., Any], name: str) -> Callable[..., Any] | None:

@@ -228,11 +228,12 @@ class Watch:
     def __init__(self) -> None:
         self._last: Any = None
 
-    def unchecked(self, takes_integers: bool) -> str | None:
+    def unchecked(self, takes_integers: bool, says_itself: bool) -> str | None:
         """Why the last step must not be compiled: it has checks that would be lost; None if it may be.
 
         Args:
             takes_integers: Whether the step takes integers, which may be indices.
+            says_itself: Whether the kernel says itself what it is compiled as, and which values it refuses.
         """
         for node in self._new():
             if node.op != "call_function" or not isinstance(node.target, torch._ops.OpOverload):
@@ -241,6 +242,8 @@ class Watch:
             name = target.name().removeprefix("aten::").partition(".")[0]
             if not target._schema.returns or name.startswith("_assert"):
                 return "checks values"
+            if says_itself:
+                continue
             if takes_integers and name.startswith(_INDEXING):
                 return "takes indices, which are checked"
             made = node.meta.get("val")
