@@ -258,6 +258,53 @@ def test_a_step_that_is_disturbed_every_time_is_captured_no_more(as_cards):
     assert not with_captures[2]
 
 
+def resetting(session, number, variables):
+    """Sets a small variable anew, as a metric is before every epoch."""
+    if number % 6 == 0:
+        variables[1].load(np.full(variables[1].shape.as_list(), 0.1, np.float32), session)
+
+
+def test_small_variables_are_assigned_to_and_the_capture_stays(as_cards, monkeypatch):
+    made = []
+    record = cuda_graph.Captured.record
+    monkeypatch.setattr(cuda_graph.Captured, "record", lambda self: (made.append(self), record(self))[1])
+    runs = RUNS + 60
+    assert_same(with_captures := trained("adam", resetting, runs), trained("adam", resetting, runs, "/cpu:0"))
+    assert with_captures[2] == made[:1]
+    assert len(made) == 1
+    assert made[0].replays == runs - cuda_graph.CAPTURED_AFTER
+
+
+def test_a_small_value_that_somebody_holds_does_not_change_when_it_is_assigned_to(as_cards):
+    held = []
+
+    def hold(session, number, variables):
+        if number in (RUNS - 12, RUNS - 4):
+            cell = session._state._cells[variables[1].op.name]
+            held.append((cell.read(), cell.read().clone()))
+            variables[1].load(np.full(variables[1].shape.as_list(), 0.5, np.float32), session)
+
+    runs = RUNS + 20
+    assert_same(trained("adam", hold, runs), trained("adam", hold, runs, "/cpu:0"))
+    assert len(held) == 4
+    assert all(value.equal(then) for value, then in held)
+
+
+@pytest.mark.parametrize(("paid", "captures"), [(4, True), (1000, False)])
+def test_captures_that_paid_do_not_count(as_cards, monkeypatch, paid, captures):
+    monkeypatch.setattr(cuda_graph, "PAID", paid)
+    monkeypatch.setattr(cuda_graph, "MOST", 3)
+
+    def assign(session, number, variables):
+        if number % 10 == 0:
+            variables[0].load(np.full((3, 8), 0.01 * number, np.float32), session)
+
+    monkeypatch.setattr(cuda_graph, "SMALL", 0)
+    runs = 118
+    assert_same(with_captures := trained("descent", assign, runs), trained("descent", assign, runs, "/cpu:0"))
+    assert bool(with_captures[2]) is captures
+
+
 def test_other_shapes_go_the_usual_way(as_cards):
     with tf.device("/gpu:0"):
         (x, y), loss, _ = network()
@@ -528,6 +575,7 @@ def test_the_work_is_compiled_before_it_is_captured(compiling, monkeypatch):
 
 def test_another_capture_does_not_compile_again(compiling, monkeypatch):
     monkeypatch.setattr(cuda_graph.Captured, "_milliseconds", lambda captured, work: 1.0)
+    monkeypatch.setattr(cuda_graph, "SMALL", 0)
     _, _, step = steps_of(True, runs=RUNS)
     (program,) = [ready._program for made in step._graphs for ready in made._programs.values()]
     assert program._capturing._captures == 2  # when the variable's value was replaced, once more

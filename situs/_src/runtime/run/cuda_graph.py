@@ -11,7 +11,12 @@ A feed is copied from the host straight into its buffer, and takes no other memo
 The memory of a variable is captured as it is, without a buffer: what the work reads, and what it changes. It is
 nevertheless the variable's own, and a capture holds it weakly. If a variable has got other memory since, or somebody
 holds its value while the work would change it, the run goes the usual way and the program is captured once more; a
-variable that the work only reads gets a buffer then, and its value is copied in.
+variable that the work only reads gets a buffer then, and its value is copied in. Small variables are those that are
+assigned to (a metric is set to zero before every epoch), so their cells hold on to the memory that was captured, and a
+value that lies elsewhere is copied there before a replay.
+
+A capture costs as much as many runs. One that was replayed often enough has paid for itself; of the others there may
+be a few in the life of a program, and then it is captured no more.
 
 What depends on the run (random numbers, the next batch) is made before the replay. A program whose capture fails goes
 on as before. One thread replays at a time; another that comes meanwhile runs the program the usual way.
@@ -46,7 +51,9 @@ from situs._src.runtime.run.stream_capture import Launches
 
 CAPTURED_AFTER = 20  # runs
 AGAIN_AFTER = 3  # runs, if a variable has changed whose memory was captured: others may be about to change, too
-MOST = 8  # captures of one program
+MOST = 8  # captures of one program that did not pay
+PAID = 50  # replays, after which a capture has paid
+SMALL = 4096  # bytes of a variable that holds on to the memory that was captured
 FEW = 16  # elements
 
 Function = Callable[..., tuple[Any, ...]]
@@ -133,6 +140,8 @@ class CapturedProgram:
                 return None
             return self.captured.run(run, brought)
         except OutdatedCapture as outdated:
+            assert self.captured is not None
+            self._captures -= self.captured.replays >= PAID
             self._changing |= outdated.changed
             self.captured, self._runs = None, max(self._after - AGAIN_AFTER, 1)
             return None
@@ -203,6 +212,7 @@ class Captured:
         self._take(brought, changing | copied)
         self._changes = False  # whether what would change variables does so
         self._results: tuple[Any, ...] = ()
+        self.replays = 0
 
     # What comes in.
 
@@ -221,6 +231,9 @@ class Captured:
         self._seen: list[Any] = [None] * len(copied)
         self._may_change = [slot in parts.reads or slot in parts.arrivals for slot in copied]
         cells: list[Cell] = [brought[number] for number in self._states]
+        for cell in cells:
+            value = cell.read()
+            cell.home = value if value.nbytes <= SMALL else None
         self._homes = [ref(cell.read()) for cell in cells]
 
     def _source(self, slot: int) -> int:
@@ -339,8 +352,9 @@ class Captured:
         if changed:
             raise OutdatedCapture(changed)
         self._copy_in(fed)
+        self.replays += 1
         if self._states:
-            with_values([brought[number] for number in self._states], self._replay_on)
+            with_values([brought[number] for number in self._states], self._replay_on, at_home=True)
         else:
             self._launches.replay()
         made = self._fetch(run, *self._results, *(brought[number] for number in self._passed))
