@@ -259,12 +259,12 @@ def test_a_step_that_is_disturbed_every_time_is_captured_no_more(as_cards):
 
 
 def resetting(session, number, variables):
-    """Sets a small variable anew, as a metric is before every epoch."""
+    """Sets a variable anew, as a metric is before every epoch."""
     if number % 6 == 0:
         variables[1].load(np.full(variables[1].shape.as_list(), 0.1, np.float32), session)
 
 
-def test_small_variables_are_assigned_to_and_the_capture_stays(as_cards, monkeypatch):
+def test_variables_are_assigned_to_and_the_capture_stays(as_cards, monkeypatch):
     made = []
     record = cuda_graph.Captured.record
     monkeypatch.setattr(cuda_graph.Captured, "record", lambda self: (made.append(self), record(self))[1])
@@ -275,7 +275,7 @@ def test_small_variables_are_assigned_to_and_the_capture_stays(as_cards, monkeyp
     assert made[0].replays == runs - cuda_graph.CAPTURED_AFTER
 
 
-def test_a_small_value_that_somebody_holds_does_not_change_when_it_is_assigned_to(as_cards):
+def test_a_value_that_somebody_holds_does_not_change_when_it_is_assigned_to(as_cards):
     held = []
 
     def hold(session, number, variables):
@@ -295,13 +295,14 @@ def test_captures_that_paid_do_not_count(as_cards, monkeypatch, paid, captures):
     monkeypatch.setattr(cuda_graph, "PAID", paid)
     monkeypatch.setattr(cuda_graph, "MOST", 3)
 
-    def assign(session, number, variables):
-        if number % 10 == 0:
-            variables[0].load(np.full((3, 8), 0.01 * number, np.float32), session)
+    held = []
 
-    monkeypatch.setattr(cuda_graph, "SMALL", 0)
+    def hold(session, number, variables):
+        if number % 10 == 0:
+            held[:] = [session._state._cells[variables[0].op.name].read()]
+
     runs = 118
-    assert_same(with_captures := trained("descent", assign, runs), trained("descent", assign, runs, "/cpu:0"))
+    assert_same(with_captures := trained("descent", hold, runs), trained("descent", hold, runs, "/cpu:0"))
     assert bool(with_captures[2]) is captures
 
 
@@ -575,7 +576,6 @@ def test_the_work_is_compiled_before_it_is_captured(compiling, monkeypatch):
 
 def test_another_capture_does_not_compile_again(compiling, monkeypatch):
     monkeypatch.setattr(cuda_graph.Captured, "_milliseconds", lambda captured, work: 1.0)
-    monkeypatch.setattr(cuda_graph, "SMALL", 0)
     _, _, step = steps_of(True, runs=RUNS)
     (program,) = [ready._program for made in step._graphs for ready in made._programs.values()]
     assert program._capturing._captures == 2  # when the variable's value was replaced, once more

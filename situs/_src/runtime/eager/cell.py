@@ -22,7 +22,7 @@ from situs._src.runtime.eager.tensor import EagerTensor
 class Cell:
     """The state of one variable: a value that can be exchanged, or none yet."""
 
-    __slots__ = ("away", "dtype", "home", "lock", "name", "place", "shape", "value")
+    __slots__ = ("away", "dtype", "lock", "name", "place", "shape", "value")
 
     def __init__(self, name: str, dtype: DType, shape: TensorShape, place: Place, value: Value = None) -> None:
         self.name = name
@@ -31,7 +31,6 @@ class Cell:
         self.place = place
         self.value = value
         self.away: Callable[[], Value] | None = None  # brings the value back, where there is none because it was moved
-        self.home: Value = None  # memory that a CUDA graph changes, if it is small: see `in_place.with_values`
         self.lock = locks.rlock()
 
     @property

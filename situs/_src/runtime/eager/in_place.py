@@ -49,14 +49,12 @@ def rewrite(cells: Sequence[Cell], write: Write) -> None:
     with_values(cells, lambda values: _write(cells, values, write))
 
 
-def with_values(cells: Sequence[Cell], act: Callable[[list[Any]], T], at_home: bool = False) -> T:
+def with_values(cells: Sequence[Cell], act: Callable[[list[Any]], T]) -> T:
     """Takes the values out of cells, does something with them and puts them back; meanwhile nobody reads them.
 
     Args:
         cells: The cells, each once.
         act: Is given a list that alone holds the values, and may put others into it.
-        at_home: Whether a value is copied into its cell's home first, if it has one, lies elsewhere, and nobody else
-            holds the home.
 
     Returns:
         What `act` returns.
@@ -70,41 +68,22 @@ def with_values(cells: Sequence[Cell], act: Callable[[list[Any]], T], at_home: b
             for cell in cells:
                 cell.lock.acquire()
                 held.append(cell)
-        return _with_values_locked(cells, act, at_home)
+        return _with_values_locked(cells, act)
     finally:
         for cell in held:
             cell.lock.release()
 
 
-def _with_values_locked(cells: Sequence[Cell], act: Callable[[list[Any]], T], at_home: bool) -> T:
+def _with_values_locked(cells: Sequence[Cell], act: Callable[[list[Any]], T]) -> T:
     values: list[Any] = [cell.read() for cell in cells]
-    homed = [number for number, cell in enumerate(cells) if cell.home is not None]
     for cell in cells:
         cell.away = _being_written  # there is a value, though it cannot be read: readers wait for the lock
         cell.value = None
     try:
-        for number in homed:
-            _leave_home(cells[number], values, number, at_home)
         return act(values)
     finally:
         for cell, value in zip(cells, values, strict=True):
             cell.value, cell.away = value, None
-        for number in homed:
-            if cells[number].home is None:
-                cells[number].home = values[number]
-
-
-def _leave_home(cell: Cell, values: list[Any], number: int, returns: bool) -> None:
-    """Sees to it that a cell does not hold a value of the list as its home; the value may return there before."""
-    value, alone = values[number], [cell.home]
-    if value is alone[0]:
-        cell.home = None
-    elif returns and (value.shape, value.dtype) == (alone[0].shape, alone[0].dtype):
-        cell.home = None
-        if shared_ones(alone):
-            cell.home = alone[0]
-        else:
-            values[number] = alone.pop().copy_(value)
 
 
 def _write(cells: Sequence[Cell], values: list[Any], write: Write) -> None:

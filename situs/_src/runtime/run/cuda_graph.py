@@ -11,9 +11,7 @@ A feed is copied from the host straight into its buffer, and takes no other memo
 The memory of a variable is captured as it is, without a buffer: what the work reads, and what it changes. It is
 nevertheless the variable's own, and a capture holds it weakly. If a variable has got other memory since, or somebody
 holds its value while the work would change it, the run goes the usual way and the program is captured once more; a
-variable that the work only reads gets a buffer then, and its value is copied in. Small variables are those that are
-assigned to (a metric is set to zero before every epoch), so their cells hold on to the memory that was captured, and a
-value that lies elsewhere is copied there before a replay.
+variable that the work only reads gets a buffer then, and its value is copied in.
 
 A capture costs as much as many runs. One that was replayed often enough has paid for itself; of the others there may
 be a few in the life of a program, and then it is captured no more.
@@ -53,7 +51,6 @@ CAPTURED_AFTER = 20  # runs
 AGAIN_AFTER = 3  # runs, if a variable has changed whose memory was captured: others may be about to change, too
 MOST = 8  # captures of one program that did not pay
 PAID = 50  # replays, after which a capture has paid
-SMALL = 4096  # bytes of a variable that holds on to the memory that was captured
 FEW = 16  # elements
 
 Function = Callable[..., tuple[Any, ...]]
@@ -231,9 +228,6 @@ class Captured:
         self._seen: list[Any] = [None] * len(copied)
         self._may_change = [slot in parts.reads or slot in parts.arrivals for slot in copied]
         cells: list[Cell] = [brought[number] for number in self._states]
-        for cell in cells:
-            value = cell.read()
-            cell.home = value if value.nbytes <= SMALL else None
         self._homes = [ref(cell.read()) for cell in cells]
 
     def _source(self, slot: int) -> int:
@@ -354,7 +348,7 @@ class Captured:
         self._copy_in(fed)
         self.replays += 1
         if self._states:
-            with_values([brought[number] for number in self._states], self._replay_on, at_home=True)
+            with_values([brought[number] for number in self._states], self._replay_on)
         else:
             self._launches.replay()
         made = self._fetch(run, *self._results, *(brought[number] for number in self._passed))
