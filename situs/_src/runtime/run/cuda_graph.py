@@ -221,6 +221,8 @@ class Captured:
         self._seen: list[Any] = [None] * len(copied)
         self._may_change = [slot in parts.reads or slot in parts.arrivals for slot in copied]
         cells: list[Cell] = [brought[number] for number in self._states]
+        for cell in cells:
+            cell.is_recorded = True
         self._homes = [ref(cell.read()) for cell in cells]
 
     def _source(self, slot: int) -> int:
