@@ -39,6 +39,7 @@ from situs._src.runtime.run.state import Run
 from situs._src.tracing.spec import TensorSpec
 from situs._src.tracing.type_spec import CompositeTensor, TypeSpec
 
+_YES, _NO = torch.tensor(True), torch.tensor(False)
 _EMPTY = "The given optional does not have a value."
 
 
@@ -134,7 +135,7 @@ class Optional(CompositeTensor):
     def has_value(self, name: str | None = None) -> Tensor:
         """A tensor that says whether there is an element."""
         if self._is_eager():  # asked in every batch of Keras' `fit`, which waits for nothing: the host knows
-            return wrap(torch.tensor(self._tensor._value.element is not None), place(host(), dt.bool))
+            return wrap(_NO if self._tensor._value.element is None else _YES, place(host(), dt.bool))
         graph = ops.graph_of(self._tensor)
         with building(graph), ops.on_device(graph, self._where):
             return ops.add(graph, _has_value, (symbolic(graph, self._tensor),), {}, [(dt.bool, SCALAR)], name).outputs[
