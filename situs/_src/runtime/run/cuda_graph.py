@@ -6,7 +6,8 @@ the parts of `runtime.run.capture_regions`, the launches of its work are capture
     feeds  --copy-->  buffers  --replay-->  results  --copy-->  fetches
                        variables in place
 
-A feed is copied from the host straight into its buffer, and takes no other memory on the card.
+A feed is copied from the host straight into its buffer, and takes no other memory on the card. A large one goes
+through pinned memory: the card takes it from there when it comes to it, and the host does not wait for the run before.
 
 The memory of a variable is captured as it is, without a buffer: what the work reads, and what it changes. It is
 nevertheless the variable's own, and a capture holds it weakly. If a variable has got other memory since, or somebody
@@ -52,6 +53,7 @@ AGAIN_AFTER = 3  # runs, if a variable has changed whose memory was captured: ot
 MOST = 8  # captures of one program that did not pay
 PAID = 50  # replays, after which a capture has paid
 FEW = 16  # elements
+PINNED_FROM = 2**16  # bytes: CUDA copies less at once, whatever memory it lies in
 
 Function = Callable[..., tuple[Any, ...]]
 
@@ -228,6 +230,8 @@ class Captured:
         self._seen: list[Any] = [None] * len(copied)
         self._may_change = [slot in parts.reads or slot in parts.arrivals for slot in copied]
         cells: list[Cell] = [brought[number] for number in self._states]
+        for cell in cells:
+            cell.is_recorded = True
         self._homes = [ref(cell.read()) for cell in cells]
 
     def _source(self, slot: int) -> int:
@@ -358,7 +362,7 @@ class Captured:
         """Fills the buffers; what is there already is not copied again, unless its memory may have changed."""
         for place, value in enumerate(fed):
             if value is not self._seen[place]:
-                self._buffers[place].copy_(value, non_blocking=True)
+                self._buffers[place].copy_(_in_pinned_memory(value), non_blocking=True)
                 if not self._may_change[place]:
                     self._seen[place] = value
 
@@ -380,6 +384,13 @@ class Captured:
 
     def _entered(self, value: torch.Tensor) -> torch.Tensor:
         return value if self._account is None else enter(value, self._account, "CUDA graph")
+
+
+def _in_pinned_memory(value: torch.Tensor) -> torch.Tensor:
+    """A value of the host in pinned memory, if it is large; PyTorch reuses that when the copy from it is done."""
+    if value.device.type != "cpu" or value.nbytes < PINNED_FROM or value.is_pinned():
+        return value
+    return value.contiguous().pin_memory()
 
 
 def _itself(value: object) -> Any:
