@@ -556,7 +556,8 @@ def steps_of(jit_compile, runs=12):
         losses = []
         for run in range(runs):
             if run == runs // 2:
-                v.assign(v * 0.5)
+                held = v.read_value()  # which keeps the assignment from writing into its memory
+                v.assign(held * 0.5)
             x = tf2.constant(np.full([2, 3], 0.1 * (run % 3) + 0.5, np.float32))
             made = step(x)
             losses.append([float(made[0]), *(float(tf2.reduce_sum(each)) for each in made[1:])])

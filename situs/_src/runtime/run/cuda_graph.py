@@ -362,7 +362,8 @@ class Captured:
         """Fills the buffers; what is there already is not copied again, unless its memory may have changed."""
         for place, value in enumerate(fed):
             if value is not self._seen[place]:
-                self._buffers[place].copy_(_in_pinned_memory(value), non_blocking=True)
+                source = _in_pinned_memory(value) if self._device.type == "cuda" else value
+                self._buffers[place].copy_(source, non_blocking=True)
                 if not self._may_change[place]:
                     self._seen[place] = value
 
