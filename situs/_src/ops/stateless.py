@@ -10,7 +10,7 @@ The same seed, shape and dtype give the same values in every run, on every devic
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
@@ -269,43 +269,44 @@ for _of_position in (_normal_at, _truncated_normal_at, _uniform_at, _uniform_int
     _of_position.takes_from_card("key", "counter")
 
 
-class Draw(Protocol):
-    """An op of a shape, whose source of random numbers has been chosen."""
+class DrawingOps(NamedTuple):
+    """The ops that draw, which take their source of random numbers in one way."""
 
-    def __call__(self, shape: ShapeLike, *bounds: Any, dtype: DType, name: str | None = None) -> Tensor:
-        """Draws a tensor; integers are given their bounds."""
-        ...
+    normal: Op
+    truncated_normal: Op
+    uniform: Op
+    uniform_int: Op
+    full_int: Op
+
+
+_OF_SEED = DrawingOps(_normal, _truncated_normal, _uniform, _uniform_int, _full_int)
+_AT_POSITION = DrawingOps(_normal_at, _truncated_normal_at, _uniform_at, _uniform_int_at, _full_int_at)
 
 
 class Draws(NamedTuple):
-    """The ops that a source of random numbers draws with."""
+    """A source of random numbers, to draw tensors from.
 
-    normal: Draw
-    truncated_normal: Draw
-    uniform: Draw
-    uniform_int: Draw
-    full_int: Draw
+    Attributes:
+        ops: The ops to draw with.
+        source: What they are given behind the shape of a draw.
+    """
+
+    ops: DrawingOps
+    source: Callable[[ShapeLike], tuple[Any, ...]]
+
+    def draw(self, drawn: Op, shape: ShapeLike, *bounds: Any, dtype: DType, name: str | None) -> Tensor:
+        """Draws a tensor by one of the ops; integers are given their bounds."""
+        return drawn(shape, *self.source(shape), *bounds, dtype=dtype, name=name)  # type: ignore[no-any-return]
 
 
 def draws_of_seed(seed: ArrayLike) -> Draws:
     """Draws with a seed of two integers."""
-
-    def of(drawn: Op) -> Draw:
-        return lambda shape, *bounds, dtype, name=None: drawn(shape, seed, *bounds, dtype=dtype, name=name)
-
-    return Draws(of(_normal), of(_truncated_normal), of(_uniform), of(_uniform_int), of(_full_int))
+    return Draws(_OF_SEED, lambda shape: (seed,))
 
 
 def draws_at(position: Callable[[ShapeLike], tuple[Any, Any]], alg: int) -> Draws:
     """Draws from a key and a counter, which a function gives for the shape of each draw."""
-
-    def of(drawn: Op) -> Draw:
-        def draw(shape: ShapeLike, *bounds: Any, dtype: DType, name: str | None = None) -> Tensor:
-            return drawn(shape, *position(shape), alg, *bounds, dtype=dtype, name=name)
-
-        return draw
-
-    return Draws(of(_normal_at), of(_truncated_normal_at), of(_uniform_at), of(_uniform_int_at), of(_full_int_at))
+    return Draws(_AT_POSITION, lambda shape: (*position(shape), alg))
 
 
 def key_of_replica(key: Tensor, replica: int) -> Tensor:
@@ -316,13 +317,15 @@ def key_of_replica(key: Tensor, replica: int) -> Tensor:
 def normal_of(draws: Draws, shape: ShapeLike, mean: Any, stddev: Any, dtype: DTypeLike, name: str | None) -> Tensor:
     """Normal numbers with a mean and a deviation."""
     own = name if random.is_standard(stddev, mean) else None
-    return random.shifted(draws.normal(shape, dtype=as_dtype(dtype), name=own), stddev, mean, name)
+    return random.shifted(draws.draw(draws.ops.normal, shape, dtype=as_dtype(dtype), name=own), stddev, mean, name)
 
 
 def truncated_of(draws: Draws, shape: ShapeLike, mean: Any, stddev: Any, dtype: DTypeLike, name: str | None) -> Tensor:
     """Truncated normal numbers with a mean and a deviation."""
     own = name if random.is_standard(stddev, mean) else None
-    return random.shifted(draws.truncated_normal(shape, dtype=as_dtype(dtype), name=own), stddev, mean, name)
+    return random.shifted(
+        draws.draw(draws.ops.truncated_normal, shape, dtype=as_dtype(dtype), name=own), stddev, mean, name
+    )
 
 
 def uniform_of(draws: Draws, shape: ShapeLike, minval: Any, maxval: Any, dtype: DTypeLike, name: str | None) -> Tensor:
@@ -332,7 +335,7 @@ def uniform_of(draws: Draws, shape: ShapeLike, minval: Any, maxval: Any, dtype: 
         return _integers(draws, shape, minval, maxval, chosen, name)
     highest = 1 if maxval is None else maxval
     own = name if random.is_standard(highest, minval) else None
-    return random.spread_over(draws.uniform(shape, dtype=chosen, name=own), minval, highest, name)
+    return random.spread_over(draws.draw(draws.ops.uniform, shape, dtype=chosen, name=own), minval, highest, name)
 
 
 @export("random.stateless_uniform")
@@ -368,13 +371,13 @@ def _integers(draws: Draws, shape: ShapeLike, minval: Any, maxval: Any, dtype: D
             f"Got `minval`={minval} and `maxval`={maxval}."
         )
     if minval is None:
-        return draws.full_int(shape, dtype=dtype, name=name)
+        return draws.draw(draws.ops.full_int, shape, dtype=dtype, name=name)
     if dtype.is_unsigned:
         raise DTypeError(
             f"Argument `dtype` got invalid value {dtype} when argument `minval` is not None. "
             "Please don't use unsigned integers in this case."
         )
-    return draws.uniform_int(shape, minval, maxval, dtype=dtype, name=name)
+    return draws.draw(draws.ops.uniform_int, shape, minval, maxval, dtype=dtype, name=name)
 
 
 # Categorical, gamma, Poisson.

@@ -20,7 +20,7 @@ from typing import NamedTuple
 
 import torch
 
-from situs._src.base.streams import WORD, Position
+from situs._src.base.streams import Position
 from situs._src.ops.philox import card, compiled
 
 PER_BLOCK = 4
@@ -29,7 +29,7 @@ _FACTORS = 0xD2511F53, 0xCD9E8D57
 _KEY_STEPS = 0x9E3779B9, 0xBB67AE85
 _ROUNDS = 10
 _FEW = 32  # blocks that Python makes sooner than PyTorch
-_SCRAMBLING_KEY = 0x02461E293EC8F720  # what TensorFlow scrambles the seeds of stateless ops with
+SCRAMBLING_KEY = 0x02461E293EC8F720  # what TensorFlow scrambles the seeds of stateless ops with
 
 
 class Placed(NamedTuple):
@@ -47,7 +47,7 @@ class Placed(NamedTuple):
         """The key and the two words of the counter, in int64."""
         if not self.is_seed:
             return self.words
-        key = torch.full((1,), _SCRAMBLING_KEY, dtype=torch.int64, device=self.words.device)
+        key = torch.full((1,), SCRAMBLING_KEY, dtype=torch.int64, device=self.words.device)
         mixed = _blocks(Placed(torch.cat([key, self.words]), is_seed=False), torch.zeros_like(key))[0]
         wide = mixed[0::2] | (mixed[1::2] << 32)
         return torch.stack([wide[0], torch.zeros_like(wide[0]), wide[1]])
@@ -124,6 +124,15 @@ def block(begin: Position) -> tuple[int, int, int, int]:
 
 
 def scrambled(first: int, second: int) -> Position:
-    """Where the draw of a stateless op with two seeds begins."""
-    mixed = block(Position(_SCRAMBLING_KEY, first % WORD + (second % WORD) * WORD))
-    return Position(mixed[0] + (mixed[1] << 32), (mixed[2] << 64) + (mixed[3] << 96))
+    """Where the draw of a stateless op with two seeds begins: a block of a key whose rounds are known."""
+    c0, c1, c2, c3 = first & _MASK, (first >> 32) & _MASK, second & _MASK, (second >> 32) & _MASK
+    for k0, k1 in _SCRAMBLING_ROUNDS:
+        one, other = c0 * 0xD2511F53, c2 * 0xCD9E8D57
+        c0, c1, c2, c3 = (other >> 32) ^ c1 ^ k0, other & 0xFFFFFFFF, (one >> 32) ^ c3 ^ k1, one & 0xFFFFFFFF
+    return Position(c0 | c1 << 32, c2 << 64 | c3 << 96)
+
+
+_SCRAMBLING_ROUNDS = [
+    (((SCRAMBLING_KEY & _MASK) + turn * _KEY_STEPS[0]) & _MASK, ((SCRAMBLING_KEY >> 32) + turn * _KEY_STEPS[1]) & _MASK)
+    for turn in range(_ROUNDS)
+]
