@@ -279,7 +279,7 @@ class Builder:
 
     def _lies_on_card(self, value: object, device: Device) -> bool:
         """Whether a host input is a tensor on the card where the operation runs, and not known before."""
-        if not device.is_card or not isinstance(value, SymbolicTensor):
+        if not _computes_beside_the_host(device) or not isinstance(value, SymbolicTensor):
             return False
         if self.may_fold and constant_value(value) is not None:
             return False
@@ -402,6 +402,11 @@ def _not_fed(node: Operation) -> Callable[[], Any]:
         )
 
     return refuse
+
+
+def _computes_beside_the_host(device: Device) -> bool:
+    """Whether asking a device for a value means to wait for it, which a virtual GPU does not."""
+    return device.is_card
 
 
 def _nothing() -> tuple[()]:
