@@ -15,6 +15,7 @@ import pytest
 import situs as tf2
 import situs.compat.v1 as tf
 from situs._src.base.budget.ledger import Account
+from situs._src.runtime.plan import planner
 from situs._src.runtime.run import capture_regions, cuda_graph, inductor
 from situs._src.runtime.session.fetches import Fetches
 
@@ -56,6 +57,7 @@ def as_cards(pretending, graph):
 def pretending(monkeypatch, fast):
     """Lets virtual GPUs count as cards."""
     monkeypatch.setattr(capture_regions, "_on_card", lambda call: call.device.card is not None)
+    monkeypatch.setattr(planner, "_computes_beside_the_host", lambda device: device.card is not None)
     monkeypatch.setattr(cuda_graph, "Launches", Again)
 
 
@@ -496,6 +498,101 @@ def test_functions_are_captured(pretending):
     np.testing.assert_allclose([step() for _ in range(5)], [plain() for _ in range(5)], rtol=1e-5)
     np.testing.assert_array_equal(held.numpy(), then)
     assert not np.array_equal(v.numpy(), then)
+
+
+def captures_of(function):
+    """The captures of a ``tf.function``, one for each of its programs that may have one."""
+    traces = [function._graphs, *function._of_replicas.values()]
+    ready = [each for graphs in traces for concrete in graphs for each in concrete._programs.values()]
+    return [each._program._capturing.captured for each in ready if each._program._capturing is not None]
+
+
+DRAWS = {
+    "uniform": lambda seed: tf2.random.stateless_uniform([5, 3], seed),
+    "normal": lambda seed: tf2.random.stateless_normal([7], seed, 1.0, 2.0),
+    "half": lambda seed: tf2.random.stateless_normal([7], seed, dtype=tf2.float16),
+    "double": lambda seed: tf2.random.stateless_uniform([7], seed, dtype=tf2.float64),
+    "integers": lambda seed: tf2.random.stateless_uniform([9], seed, 0, 100, tf2.int32),
+    "all integers": lambda seed: tf2.random.stateless_uniform([9], seed, None, None, tf2.int64),
+    "dropout": lambda seed: tf2.nn.experimental.stateless_dropout(tf2.ones([4, 4]), 0.5, seed),
+}
+
+
+@pytest.mark.parametrize("dtype", [tf2.int32, tf2.int64])
+@pytest.mark.parametrize("name", DRAWS)
+def test_a_seed_that_the_card_computes_is_read_there(pretending, name, dtype):
+    """As Keras draws for dropout: from a variable that each step changes."""
+    with tf2.device("/GPU:0"):
+        state = tf2.Variable([5, 2**40 - 3], dtype=tf2.int64)
+
+        @tf2.function
+        def step(x):
+            seed = tf2.cast((state * 1) % (2**31 - 1), dtype)
+            state.assign_add([0, 1])
+            for _ in range(capture_regions.SHORTEST):
+                x = tf2.tanh(x)
+            return DRAWS[name](seed), x
+
+        for turn in range(RUNS):
+            made, _ = step(tf2.ones([3]))
+            seed = [5, (2**40 - 3 + turn) % (2**31 - 1)]
+            with tf2.device("/CPU:0"):
+                np.testing.assert_array_equal(made, DRAWS[name](seed))
+    (captured,) = captures_of(step)
+    assert captured._launches.replays > 10
+    assert state.numpy().tolist() == [5, 2**40 - 3 + RUNS]
+
+
+def test_a_generator_whose_state_lies_on_the_card(pretending):
+    strategy = tf2.distribute.OneDeviceStrategy("/GPU:0")
+    with strategy.scope():
+        drawing, beside = (tf2.random.Generator.from_state([-2, 7, 11], "philox") for _ in range(2))
+
+        @tf2.function
+        def step(x):
+            for _ in range(capture_regions.SHORTEST):
+                x = tf2.tanh(x)
+            return drawing.normal([3]), drawing.uniform([2, 2]), x
+
+        for _ in range(RUNS):
+            made = strategy.run(step, args=(tf2.ones([3]),))
+            expected = strategy.run(lambda: (beside.normal([3]), beside.uniform([2, 2])))
+            for one, other in zip(made[:2], expected, strict=True):
+                np.testing.assert_array_equal(one, other)
+    np.testing.assert_array_equal(drawing.state, beside.state)
+    assert "GPU" in drawing.state.device
+    (captured,) = captures_of(step)
+    assert captured._launches.replays > 10
+
+
+def test_a_keras_step_with_dropout_is_captured(pretending):
+    """Its losses are those of the CPU."""
+
+    def losses(device):
+        with tf2.device(device):
+            keras = tf2.keras
+            keras.utils.set_random_seed(3)
+            model = keras.Sequential([keras.layers.Dense(8, "relu"), keras.layers.Dropout(0.4), keras.layers.Dense(1)])
+            optimizer = keras.optimizers.SGD(0.05)
+            x = tf2.reshape(tf2.linspace(-1.0, 1.0, 64), [16, 4])
+            model.build(x.shape)
+            optimizer.build(model.trainable_variables)
+
+            @tf2.function
+            def step(x):
+                with tf2.GradientTape() as tape:
+                    loss = tf2.reduce_mean(tf2.square(model(x, training=True) - 1.0))
+                optimizer.apply(tape.gradient(loss, model.trainable_variables))
+                return loss
+
+            return [float(step(x)) for _ in range(RUNS)], step
+
+    found, step = losses("/GPU:0")
+    expected, _ = losses("/CPU:0")
+    np.testing.assert_allclose(found, expected, rtol=1e-6)
+    assert len(set(found)) > RUNS // 2
+    (captured,) = captures_of(step)
+    assert captured._launches.replays > 5
 
 
 def test_a_captured_program_lets_go_of_variables(as_cards):
