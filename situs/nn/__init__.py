@@ -20,6 +20,7 @@ from situs._src.ops.nn.activation import softsign as softsign
 from situs._src.ops.nn.attention import dot_product_attention as dot_product_attention
 from situs._src.ops.nn.bias import bias_add as bias_add
 from situs._src.ops.nn.candidates import compute_accidental_hits as compute_accidental_hits
+from situs._src.ops.nn.candidates import learned_unigram_candidate_sampler as learned_unigram_candidate_sampler
 from situs._src.ops.nn.conv import atrous_conv2d as atrous_conv2d
 from situs._src.ops.nn.conv import conv1d as conv1d
 from situs._src.ops.nn.conv import conv2d as conv2d

@@ -40,7 +40,7 @@ from situs._src.runtime.eager.bridge import TORCH_DTYPE
 FULL_INT = frozenset({dt.int32, dt.int64, dt.uint32, dt.uint64})
 
 
-def _begin(seed: Any) -> Position:
+def begin_of_seed(seed: Any) -> Position:
     """Where the draw of a seed given on the host begins."""
     if not isinstance(seed, tuple) or len(seed) != 2:
         found = brackets([len(seed)]) if isinstance(seed, tuple) else "[]"
@@ -53,7 +53,7 @@ def _begin(seed: Any) -> Position:
 def _begin_anywhere(seed: Any) -> Begin:
     """The same of a seed that may lie on the card that draws."""
     if not isinstance(seed, torch.Tensor):
-        return _begin(seed)
+        return begin_of_seed(seed)
     if seed.shape != (2,):
         raise ArgumentError(f"seed must have shape [2], not {brackets(seed.shape)}")
     return Placed(seed.to(torch.int64), is_seed=True)
@@ -396,7 +396,7 @@ def _multinomial_kernel(
     logits: torch.Tensor, num_samples: Any, seed: HostValue, *, output_dtype: DType
 ) -> torch.Tensor:
     categories_sizes(logits.shape, num_samples=num_samples)
-    return random.draw_categories(logits, num_samples, output_dtype, _begin(seed))
+    return random.draw_categories(logits, num_samples, output_dtype, begin_of_seed(seed))
 
 
 @export("random.stateless_categorical")
@@ -444,7 +444,7 @@ _gamma.shape(_ending_in_parameter_shape)
 
 @_gamma.kernel(CPU, GPU)
 def _gamma_kernel(shape: HostValue, seed: HostValue, alpha: torch.Tensor) -> torch.Tensor:
-    return random.draw_gamma(_leading(shape, seed, alpha), alpha, _begin(seed))
+    return random.draw_gamma(_leading(shape, seed, alpha), alpha, begin_of_seed(seed))
 
 
 _gamma.gradient(random.gamma_gradient)
@@ -487,7 +487,7 @@ _poisson.shape(_ending_in_parameter_shape)
 
 @_poisson.kernel(CPU, GPU)
 def _poisson_kernel(shape: HostValue, seed: HostValue, lam: torch.Tensor, *, dtype: DType) -> torch.Tensor:
-    return random.draw_poisson(_leading(shape, seed, lam), lam, dtype, _begin(seed))
+    return random.draw_poisson(_leading(shape, seed, lam), lam, dtype, begin_of_seed(seed))
 
 
 _poisson.stops_gradients()
@@ -530,7 +530,7 @@ _binomial.shape(_ending_in_both_shapes)
 def _binomial_kernel(shape: Any, seed: Any, counts: torch.Tensor, probs: torch.Tensor, *, dtype: DType) -> torch.Tensor:
     both = np.broadcast_shapes(counts.shape, probs.shape)
     sizes = _leading(shape, seed, counts.expand(both))
-    drawn = rejection.binomial(sizes, counts.expand(both), probs.expand(both), _begin(seed))
+    drawn = rejection.binomial(sizes, counts.expand(both), probs.expand(both), begin_of_seed(seed))
     return drawn.nan_to_num(-1.0).to(TORCH_DTYPE[dtype])
 
 
@@ -567,13 +567,13 @@ _shuffle.stops_gradients()
 @also_by_bits(_shuffle, CPU, GPU)
 @_shuffle.kernel(CPU, GPU, T=FIXED - WIDE_UNSIGNED)
 def _shuffle_kernel(value: torch.Tensor, seed: HostValue) -> torch.Tensor:
-    begin = _begin(seed)
+    begin = begin_of_seed(seed)
     return value if len(value) < 2 else value.index_select(0, random.draw_order(len(value), value.device, begin))
 
 
 @_shuffle.kernel(CPU, T=STRING)
 def _shuffle_strings(value: np.ndarray[Any, Any], seed: HostValue) -> np.ndarray[Any, Any]:
-    begin = _begin(seed)
+    begin = begin_of_seed(seed)
     return value if len(value) < 2 else np.take(value, philox.permutation(len(value), begin), axis=0)
 
 

@@ -24,6 +24,7 @@ from situs._src.ops.nn.bias import xw_plus_b as xw_plus_b
 from situs._src.ops.nn.candidates import all_candidate_sampler as all_candidate_sampler
 from situs._src.ops.nn.candidates import compute_accidental_hits as compute_accidental_hits
 from situs._src.ops.nn.candidates import fixed_unigram_candidate_sampler as fixed_unigram_candidate_sampler
+from situs._src.ops.nn.candidates import learned_unigram_candidate_sampler as learned_unigram_candidate_sampler
 from situs._src.ops.nn.candidates import log_uniform_candidate_sampler as log_uniform_candidate_sampler
 from situs._src.ops.nn.candidates import uniform_candidate_sampler as uniform_candidate_sampler
 from situs._src.ops.nn.conv import atrous_conv2d as atrous_conv2d
