@@ -561,7 +561,173 @@ static int anneal_load(const Flat *p, const Schedule *s, int32_t *place, const v
     return ok;
 }
 
+/* ---- list schedules: `lists.py` ---- */
+
+typedef struct {
+    double *finish, *arrival, *free, *trial, *held;
+    int32_t *block, *waits, *heap, *top, *fitting;
+} ListRoom;
+
+static int make_list_room(const Flat *p, ListRoom *w, int32_t width) {
+    size_t tk = (size_t)p->tensors * p->devices, engines = (size_t)p->lanes + p->resources;
+    w->finish = calloc(p->nodes + 1, 8), w->arrival = room(tk, 8), w->held = calloc(p->devices + 1, 8);
+    w->free = calloc(engines + 1, 8), w->trial = room(engines, 8);
+    w->block = room(p->nodes, 4), w->waits = calloc(p->nodes + 1, 4), w->heap = room(p->nodes, 4);
+    w->top = room(width, 4), w->fitting = room(p->devices, 4);
+    return w->finish && w->arrival && w->free && w->trial && w->held && w->block && w->waits && w->heap && w->top &&
+           w->fitting;
+}
+
+static void free_list_room(ListRoom *w) {
+    free(w->finish), free(w->arrival), free(w->free), free(w->trial), free(w->held), free(w->block);
+    free(w->waits), free(w->heap), free(w->top), free(w->fitting);
+}
+
+static int before(const double *rank, int32_t u, int32_t v) { return rank[u] > rank[v] || (rank[u] == rank[v] && u < v); }
+
+static void heap_push(int32_t *heap, int32_t *count, const double *rank, int32_t v) {
+    int32_t i = (*count)++;
+    for (; i > 0 && before(rank, v, heap[(i - 1) / 2]); i = (i - 1) / 2) heap[i] = heap[(i - 1) / 2];
+    heap[i] = v;
+}
+
+static int32_t heap_pop(int32_t *heap, int32_t *count, const double *rank) {
+    int32_t first = heap[0], last = heap[--*count], n = *count, i = 0;
+    for (;;) {
+        int32_t child = 2 * i + 1;
+        if (child >= n) break;
+        if (child + 1 < n && before(rank, heap[child + 1], heap[child])) child++;
+        if (!before(rank, heap[child], last)) break;
+        heap[i] = heap[child], i = child;
+    }
+    heap[i] = last;
+    return first;
+}
+
+static int32_t fitting(const Flat *p, ListRoom *w, int32_t b) {
+    int32_t count = 0, widest = p->candidate[p->candidate_start[b]];
+    for (int32_t i = p->candidate_start[b]; i < p->candidate_start[b + 1]; i++) {
+        int32_t d = p->candidate[i];
+        if (w->held[d] + p->block_size[b] <= p->limit[d]) w->fitting[count++] = d;
+        if (p->limit[d] - w->held[d] > p->limit[widest] - w->held[widest]) widest = d;
+    }
+    if (!count) w->fitting[count++] = widest;
+    return count;
+}
+
+static int32_t best_lane(const Flat *p, const double *free_at, int32_t d) {
+    int32_t lane = p->lane_start[2 * d];
+    for (int32_t i = lane + 1; i < p->lane_start[2 * d + 1]; i++)
+        if (free_at[i] < free_at[lane]) lane = i;
+    return lane;
+}
+
+static double list_bring(const Flat *p, ListRoom *w, int32_t t, int32_t home, int32_t d, double made, double *free_at,
+                         int is_run) {
+    int32_t k = p->devices, relay = p->relay[home * k + d], link;
+    size_t here = (size_t)t * k + d;
+    double end, *engine = free_at + p->lanes;
+    if (w->arrival[here] >= 0) return w->arrival[here];
+    if (relay >= 0) {
+        made = list_bring(p, w, t, home, relay, made, free_at, is_run);
+        home = relay;
+    }
+    link = home * k + d;
+    for (int32_t i = p->resource_start[link]; i < p->resource_start[link + 1]; i++)
+        if (engine[p->resource[i]] > made) made = engine[p->resource[i]];
+    end = made + (p->hop[t] >= 0 ? p->hop[t] : p->link_latency[link] + p->bytes[t] * p->link_per_byte[link]);
+    for (int32_t i = p->resource_start[link]; i < p->resource_start[link + 1]; i++) engine[p->resource[i]] = end;
+    if (is_run) w->arrival[here] = end;
+    return end;
+}
+
+static double list_start(const Flat *p, ListRoom *w, const int32_t *place, int32_t v, int32_t d, double *free_at,
+                         int is_run) {
+    double ready = 0.0;
+    for (int32_t i = p->in_start[v]; i < p->in_start[v + 1]; i++) {
+        int32_t t = p->in_tensor[i], u = p->producer[t], home = place[w->block[u]];
+        double at = home < 0 || home == d ? w->finish[u] : list_bring(p, w, t, home, d, w->finish[u], free_at, is_run);
+        if (at > ready) ready = at;
+    }
+    double lane = free_at[best_lane(p, free_at, d)];
+    return lane > ready ? lane : ready;
+}
+
+static int says_nothing(const Flat *p, const ListRoom *w, int32_t v) {
+    int32_t b = w->block[v];
+    if (p->in_start[v] < p->in_start[v + 1]) return 0;
+    for (int32_t i = p->candidate_start[b]; i < p->candidate_start[b + 1]; i++)
+        if (p->time[(size_t)v * p->devices + p->candidate[i]] != 0.0) return 0;
+    return 1;
+}
+
+static void settle(const Flat *p, ListRoom *w, int32_t *place, int32_t b, int32_t d) {
+    if (place[b] >= 0) return;
+    int32_t count = fitting(p, w, b), chosen = w->fitting[0];
+    for (int32_t i = 0; i < count; i++)
+        if (w->fitting[i] == d) chosen = d;
+    place[b] = chosen;
+    w->held[chosen] += p->block_size[b];
+}
+
+static void list_all(const Flat *p, ListRoom *w, const double *rank, int32_t width, int32_t *place) {
+    int32_t k = p->devices, ready = 0;
+    size_t tk = (size_t)p->tensors * k, engines = (size_t)p->lanes + p->resources;
+    for (size_t i = 0; i < tk; i++) w->arrival[i] = -1.0;
+    for (int32_t b = 0; b < p->blocks; b++) {
+        place[b] = -1;
+        for (int32_t i = p->block_start[b]; i < p->block_start[b + 1]; i++) w->block[p->block_node[i]] = b;
+    }
+    for (int32_t v = 0; v < p->nodes; v++) {
+        w->waits[v] = p->in_start[v + 1] - p->in_start[v];
+        if (!w->waits[v]) heap_push(w->heap, &ready, rank, v);
+    }
+    while (ready) {
+        int32_t best = -1, chosen = -1, got = 0;
+        double least = INFINITY;
+        while (ready && got < width) {
+            int32_t v = w->top[got++] = heap_pop(w->heap, &ready, rank), b = w->block[v], count;
+            if (says_nothing(p, w, v)) {
+                best = v, chosen = -1;
+                break;
+            }
+            if (place[b] < 0) count = fitting(p, w, b);
+            else w->fitting[0] = place[b], count = 1;
+            for (int32_t i = 0; i < count; i++) {
+                int32_t d = w->fitting[i];
+                memcpy(w->trial, w->free, engines * 8);
+                double when = list_start(p, w, place, v, d, w->trial, 0);
+                if (width == 1) when += p->time[(size_t)v * k + d];
+                if (best < 0 || when < least) best = v, chosen = d, least = when;
+            }
+        }
+        for (int32_t i = 0; i < got; i++)
+            if (w->top[i] != best) heap_push(w->heap, &ready, rank, w->top[i]);
+        if (chosen >= 0) {
+            settle(p, w, place, w->block[best], chosen);
+            for (int32_t i = p->in_start[best]; i < p->in_start[best + 1]; i++)
+                settle(p, w, place, w->block[p->producer[p->in_tensor[i]]], chosen);
+            double start = list_start(p, w, place, best, chosen, w->free, 1);
+            w->finish[best] = w->free[best_lane(p, w->free, chosen)] = start + p->time[(size_t)best * k + chosen];
+        }
+        for (int32_t i = p->out_start[best]; i < p->out_start[best + 1]; i++) {
+            int32_t t = p->out_tensor[i];
+            for (int32_t j = p->consumer_start[t]; j < p->consumer_start[t + 1]; j++)
+                if (!--w->waits[p->consumer[j]]) heap_push(w->heap, &ready, rank, p->consumer[j]);
+        }
+    }
+    for (int32_t b = 0; b < p->blocks; b++) settle(p, w, place, b, -1);
+}
+
 /* ---- what Python calls ---- */
+
+int situs_list(const Flat *p, const double *rank, int32_t width, int32_t *place) {
+    ListRoom w = {0};
+    int ok = make_list_room(p, &w, width);
+    if (ok) list_all(p, &w, rank, width, place);
+    free_list_room(&w);
+    return ok;
+}
 
 int situs_anneal(const Flat *p, const Schedule *s, int32_t *place, const volatile int32_t *stop, Found *found) {
     return s->objective == MAX_LOAD ? anneal_load(p, s, place, stop, found) : anneal_whole(p, s, place, stop, found);

@@ -254,8 +254,8 @@ class _Level:
         orders = orders_of(problem, blocks)
         self.blocks = blocks
         self.flat = flatten(problem, blocks, list(orders.values()))
-        self.rules = Rules(problem, blocks, self.flat, orders)
         self.improver: Improver = improver(self.flat, objective)
+        self.rules = Rules(problem, blocks, self.flat, orders, self.improver.compiled)
 
     def by_node(self, place: Sequence[int]) -> list[int]:
         """A placement of blocks as one of nodes."""
