@@ -41,10 +41,10 @@ NORMS = (3, 4, 5)  # doublings
 SLACK = 0.5  # of the budget is planned for
 
 # Seconds for what a move looks at, on a usual core: (compiled, Python).
-PER_MOVE = (5.0e-7, 6.0e-5)  # largest load
+PER_MOVE = (1.0e-6, 6.0e-5)  # largest load
 AT_LEAST = (2.0e-7, 5.0e-6)  # what a move takes besides
 # Nodes and edges, for each evaluation.
-PER_EDGE: dict[Objective, tuple[float, float]] = {"step": (2.5e-9, 3.0e-7), "latency": (7.0e-9, 5.0e-7)}
+PER_EDGE: dict[Objective, tuple[float, float]] = {"step": (2.5e-9, 3.0e-7), "latency": (1.0e-8, 5.0e-7)}
 PER_COPY = (2.0e-9, 4.0e-7)  # tensors by devices, where memory is counted
 CACHED = 27_000  # nodes: so many more make each of them as slow again as it is in a small graph
 

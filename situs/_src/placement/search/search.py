@@ -35,6 +35,7 @@ from situs._src.placement.search.simulate import simulate
 
 Progress = Callable[[float, str], None]
 
+BEFORE_PROOF = 0.3  # of the budget, for annealing where OR-Tools goes on from it
 KEPT = 3  # starting points that are improved
 TABLES = 5e6  # entries of slices' tables, for each second of the budget
 DEFAULT = 5.0  # seconds, where a search is given moves in place of a budget
@@ -127,7 +128,9 @@ class _Search:
             starts += self._starts(level, level.rules.thorough(self.objective, self.effort))
         starts = sorted({each.found.rank: each for each in reversed(starts)}.values(), key=lambda each: each.found.rank)
         self._report(starts[0])
-        count = level.improver.moves_in(budget) if moves is None else moves
+        has_finish = moves is None and exact.applies(level.flat, self.objective)
+        share = budget * (BEFORE_PROOF if has_finish else 1.0)
+        count = level.improver.moves_in(share) if moves is None else moves
         best = level.improver.improve(starts[:KEPT], count, self.seed, self.clock, self._report, self.bound)
         best = self._finish(level, best, budget)
         if best.found.excess > 0:
