@@ -20,6 +20,7 @@ from situs._src.runtime.dynamic import links
 from situs._src.runtime.dynamic.learn import learn
 from situs._src.runtime.dynamic.links import FASTEST, LARGE, SMALL, measure_links
 from situs._src.runtime.run import program
+from situs._src.runtime.run.program import Listener
 from situs._src.runtime.run.state import Run
 from situs._src.runtime.run.trace import Recorder
 from situs._src.runtime.symbolic.reinfer import with_shapes
@@ -38,9 +39,9 @@ def recorded(build, runs=3, **feeds):
     with tf.Graph().as_default(), tf.Session() as session:
         fetch = build()
         session.run(tf.global_variables_initializer())
-        program.listener = lambda plan, recorder: seen.append((plan, recorder))
+        program.listener = Listener(lambda plan, recorder: seen.append((plan, recorder)), lambda plan, seconds: None)
         try:
-            for _ in range(runs + 1):
+            for _ in range(2 * runs):  # every other one, and not the first
                 session.run(fetch, feeds)
         finally:
             program.listener = None

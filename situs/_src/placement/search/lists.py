@@ -27,13 +27,15 @@ OPEN = -1  # the device of a block that is not placed yet
 def ranks(flat: Flat) -> list[float]:
     """For each node the longest way to the end, where times and prices of tensors are means over devices and links."""
     k = flat.devices
-    times, hops = floats(flat.time), floats(flat.hop)
+    times, hops, sizes = floats(flat.time), floats(flat.hop), floats(flat.bytes)
     known = [[x for x in times[v * k : v * k + k] if x < float("inf")] for v in range(flat.nodes)]
     found = [sum(each) / len(each) if each else 0.0 for each in known]
     links = [i for i, relay in enumerate(ints(flat.relay)) if relay < 0 and i // k != i % k]
     latency = sum(floats(flat.link_latency)[i] for i in links) / max(1, len(links))
     per_byte = sum(floats(flat.link_per_byte)[i] for i in links) / max(1, len(links))
-    prices = [hop if hop >= 0 else latency + size * per_byte for hop, size in zip(hops, floats(flat.bytes), strict=True)]
+    prices = [
+        hop if hop >= 0 else latency + size * per_byte for hop, size in zip(hops, floats(flat.bytes), strict=True)
+    ]
     makes, consumers = rows_of(flat.out_start, flat.out_tensor), rows_of(flat.consumer_start, flat.consumer)
     for v in range(flat.nodes - 1, -1, -1):
         most = 0.0
@@ -146,10 +148,8 @@ class _Lists:
         for t in self.takes[v]:
             u = self.producer[t]
             home = self.place[self.block[u]]
-            if home == OPEN or home == d:
-                at = self.finish[u]
-            else:
-                at = self._bring(t, home, d, self.finish[u], free, is_run)
+            made = self.finish[u]
+            at = made if home in (OPEN, d) else self._bring(t, home, d, made, free, is_run)
             if at > ready:
                 ready = at
         lane = self._lane(d, free)
