@@ -33,9 +33,7 @@ def ranks(flat: Flat) -> list[float]:
     links = [i for i, relay in enumerate(ints(flat.relay)) if relay < 0 and i // k != i % k]
     latency = sum(floats(flat.link_latency)[i] for i in links) / max(1, len(links))
     per_byte = sum(floats(flat.link_per_byte)[i] for i in links) / max(1, len(links))
-    prices = [
-        hop if hop >= 0 else latency + size * per_byte for hop, size in zip(hops, floats(flat.bytes), strict=True)
-    ]
+    prices = [hop if hop >= 0 else latency + size * per_byte for hop, size in zip(hops, sizes, strict=True)]
     makes, consumers = rows_of(flat.out_start, flat.out_tensor), rows_of(flat.consumer_start, flat.consumer)
     for v in range(flat.nodes - 1, -1, -1):
         most = 0.0

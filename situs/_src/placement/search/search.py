@@ -2,7 +2,7 @@
 
     check      is there any placement?                           conflict.py
     reduce     nodes to blocks; large graphs to small ones       reduce.py
-    start      every rule that people use                        seeds.py
+    start      every rule that people use, the quick ones first  seeds.py, lists.py
     improve    rounds of annealing from the best                 improve.py
     finish     a proof, or better, from OR-Tools                 exact.py
     simulate   what the answer takes, node by node               simulate.py
@@ -35,6 +35,7 @@ from situs._src.placement.search.simulate import simulate
 
 Progress = Callable[[float, str], None]
 
+OPENING = 0.1  # of the budget: the best of the quick starting points, a little better, before the others are computed
 BEFORE_PROOF = 0.3  # of the budget, for annealing where OR-Tools goes on from it
 KEPT = 3  # starting points that are improved
 TABLES = 5e6  # entries of slices' tables, for each second of the budget
@@ -121,6 +122,8 @@ class _Search:
             starts.append(self._try(level, "packed", [packed[block[0]] for block in level.blocks]))
         starts += [self._try(level, name, level.rules.previous(given)) for name, given in self.given.items()]
         self._report(_best(starts))
+        opening = level.improver.moves_in(OPENING * budget) if moves is None else int(OPENING * moves)
+        starts.append(level.improver.improve([_best(starts)], opening, self.seed, self.clock, self._report, self.bound))
         if is_large:
             starts += self._from_smaller(level, SMALLER * budget, moves)
             budget *= 1 - SMALLER
