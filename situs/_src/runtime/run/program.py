@@ -9,7 +9,9 @@ values to the host (`runtime.run.swap`). A program that is to be compiled is com
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
@@ -33,7 +35,23 @@ from situs._src.runtime.run.trace import Recorder
 from situs._src.runtime.run.verify import checking
 
 SCRIPTED_AFTER = 10  # runs
-listener: Callable[[Plan, Recorder], None] | None = None  # told of every run, recorded, while somebody profiles
+clock: Callable[[], float] = time.perf_counter
+
+
+@dataclass(frozen=True)
+class Listener:
+    """Who is told of runs, while somebody profiles: of a program's first run nothing, then of every other call by call.
+
+    Attributes:
+        recorded: Told of a run that was recorded.
+        timed: Told of a run that was not: how many seconds it took as it is.
+    """
+
+    recorded: Callable[[Plan, Recorder], None]
+    timed: Callable[[Plan, float], None]
+
+
+listener: Listener | None = None
 
 
 class Program:
@@ -57,7 +75,7 @@ class Program:
         self._asking: Function | None = None
         self._is_final = False  # the function will not be made again
         self._runs = 0
-        self._was_run = False  # since somebody profiles: a first run is not worth recording
+        self._profiled = 0  # runs since somebody profiles: the first is not worth recording
         wish = wish_for(plan)
         self._capturing = None if verifying() else capturing(plan, wish)
         self._why_uncompiled = self._refused(wish)
@@ -80,8 +98,9 @@ class Program:
         """
         told = listener if recorder is None else None
         if told is not None:
-            recorder = Recorder() if self._was_run else None
-            self._was_run = True
+            recorder = Recorder() if self._profiled % 2 else None
+            self._profiled += 1
+        start = clock()
         try:
             with below_autograd():  # nothing here is recorded for PyTorch's own gradients
                 if (swap.switch.on or self._swaps) and self._can_swap:
@@ -105,7 +124,10 @@ class Program:
                 if not results:
                     self._wait()
                 if told is not None and recorder is not None:
-                    told(self.plan, recorder)
+                    told.recorded(self.plan, recorder)
+                elif told is not None and self._profiled > 1:
+                    self._wait()
+                    told.timed(self.plan, clock() - start)
                 return results
         except Exception as error:
             raise _alone(explained(error), error) from None
