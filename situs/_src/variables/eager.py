@@ -56,7 +56,12 @@ _ANY_SHAPE = {"validate_shape": False}
 value_now: Callable[[Any], Any] | None = None  # the value of a symbolic tensor; `tracing` knows how to find it
 
 
-@export("Variable", v1=())
+@export(
+    "Variable",
+    v1=(),
+    differs="What a program has read from it stays as it was. copy.deepcopy stays on the variable's device, and "
+    "keeps a partly open shape.",
+)
 class Variable(Updatable, metaclass=Created):
     """A tensor that can be assigned to.
 
