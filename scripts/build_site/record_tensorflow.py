@@ -3,9 +3,9 @@
     path/to/python-with-tensorflow scripts/build_site/record_tensorflow.py > scripts/build_site/tensorflow_names.txt
 
 One line for each name that is not a module, sorted: ``nn.relu(features,name)``, ``compat.v1.AUTO_REUSE``. A name
-without parentheses has no signature to compare: a value, or something that only its own code knows how to call. Left out are
-``keras``, which is Keras itself under both libraries; ``compat.v2`` and ``compat.v1.raw_ops``, which are the same names
-once more; and modules that are not part of the public names (``tf.python``).
+without parentheses has no signature to compare: a value, or something that only its own code knows how to call.
+Left out are ``keras``, which is Keras itself under both libraries; ``compat.v2`` and ``compat.v1.raw_ops``, which are
+the same names once more; and modules that are not part of the public names (``tf.python``).
 """
 
 from __future__ import annotations

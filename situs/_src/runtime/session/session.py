@@ -110,6 +110,11 @@ class BaseSession:
     # What it is.
 
     @property
+    def is_closed(self) -> bool:
+        """Whether it has been closed."""
+        return self._closed
+
+    @property
     def graph(self) -> Graph:
         """The graph it runs."""
         return self._graph
