@@ -90,8 +90,7 @@ def _names() -> Iterator[str]:
     yield from NAMES.read_text().split()
     for space in ("errors", "raw_ops"):
         module = getattr(situs, space)
-        names = getattr(module, "__all__", None) or [name for name in vars(module) if not name.startswith("_")]
-        yield from (f"{space}.{name}" for name in names if name != "annotations")
+        yield from (f"{space}.{name}" for name in dir(module) if not name.startswith("_") and name != "annotations")
 
 
 def _homes() -> dict[str, str]:

@@ -4,8 +4,8 @@ Devices are fixed at their first use, because tensors, variables, sessions and f
 these is left, nothing keeps the devices as they are, and a notebook need not be restarted to have others:
 
     alive (tensors, variables, sessions, functions)?  --yes-->  refused: what, how many, from which line
-                            |
-                            no  -->  devices, visibility, splits, virtual GPUs, memory policies, threads: as at the start
+        |
+        no  -->  devices, visibility, splits, virtual GPUs, memory policies, threads: as at the start
 
 What lies on ``CPU:0`` does not count: that device there always is, and it stays the same. What can be changed at any
 time (soft placement, the log, the placer, seeds) is left alone.
@@ -68,9 +68,9 @@ def reset() -> None:
         >>> tf.config.reset()  # doctest: +SKIP
         >>> tf.config.set_virtual_gpus(4)  # doctest: +SKIP
     """
+    scope.forget()  # decisions keep small constants
     gc.collect()
-    alive = _alive()
-    found = list(alive.lines())
+    found = list(_alive().lines())
     if found:
         raise StateError(
             "tf.config.reset() gives the devices up only when nothing is left on them. Still alive:\n"
@@ -78,7 +78,6 @@ def reset() -> None:
             + "\nDelete these (del x) and close sessions first. In a notebook, results of cells stay alive in Out: "
             "%reset -f out lets go of them."
         )
-    scope.forget()
     process.reset()
 
 

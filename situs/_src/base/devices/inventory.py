@@ -155,8 +155,8 @@ class Inventory:
             if changed and self._devices is not None:
                 raise AlreadyInitializedError(
                     f"{message}. Move this call to the top of the program, before the first op, constant or "
-                    "tf.config.list_logical_devices(); or call tf.config.reset() before it, which gives the devices up once "
-                    "nothing is left on them."
+                    "tf.config.list_logical_devices(); or call tf.config.reset() before it, which gives the devices up "
+                    "once nothing is left on them."
                 )
             if changed:
                 apply()
