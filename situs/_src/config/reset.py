@@ -26,6 +26,7 @@ from situs._src.base.devices.logical import Device
 from situs._src.base.errors import StateError
 from situs._src.base.export import export
 from situs._src.inspect.snapshot import snapshot
+from situs._src.runtime.eager.allocations import on_release
 from situs._src.runtime.eager.cell import Cell
 from situs._src.runtime.eager.tensor import EagerTensor
 from situs._src.runtime.session.session import BaseSession
@@ -68,7 +69,9 @@ def reset() -> None:
         >>> tf.config.reset()  # doctest: +SKIP
         >>> tf.config.set_virtual_gpus(4)  # doctest: +SKIP
     """
-    scope.forget()  # decisions keep small constants
+    scope.forget()
+    for forget in on_release:  # what is kept for the next time only
+        forget()
     gc.collect()
     found = list(_alive().lines())
     if found:

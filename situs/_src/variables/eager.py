@@ -42,7 +42,7 @@ from situs._src.runtime.eager.convert import to_tensor
 from situs._src.runtime.eager.execute import Step, decide, execute, log, note, recall, run_step
 from situs._src.runtime.eager.oom import exhausted, is_shortage
 from situs._src.runtime.eager.tape import new_key, read_variable
-from situs._src.runtime.eager.tensor import EagerTensor, copy_to, wrap
+from situs._src.runtime.eager.tensor import EagerTensor, copy_to, html_of, wrap
 from situs._src.variables import state_ops
 from situs._src.variables.capture import captured_variable
 from situs._src.variables.creators import Created
@@ -466,6 +466,9 @@ class Variable(Updatable, metaclass=Created):
     def __repr__(self) -> str:
         inside = repr(self._tensor).partition("numpy=")[2]
         return f"<tf.Variable '{self.name}' shape={self._shape} dtype={self.dtype.name}, numpy={inside}"
+
+    def _repr_html_(self) -> str:
+        return html_of(self._tensor, f"tf.Variable {self.name}")
 
 
 class VariableHandle:
