@@ -12,16 +12,10 @@ import pytest
 
 from situs._src.cli import completion
 from situs._src.cli.main import _parser, main
+from situs.placement import Device, Node, Problem
 
 PROGRAM = "import situs as tf\nwith tf.device('/gpu:0'):\n  print(float(tf.reduce_sum(tf.ones([64, 64]))))\n"
-PROBLEM = {
-    "format": "situs.placement.problem",
-    "version": 1,
-    "devices": [{"name": "GPU:0"}],
-    "nodes": [{"name": "x", "times": [1.0]}],
-    "tensors": [],
-    "links": [],
-}
+PROBLEM = Problem(devices=(Device("GPU:0", "GPU"),), nodes=(Node("x", (1.0,)),), tensors=(), links=())
 
 
 @pytest.fixture
@@ -41,7 +35,7 @@ def test_json_is_all_there_is_on_standard_output(program, capsys, command, keys)
 
 def test_a_plan_as_json_is_the_plan_that_is_written(tmp_path, capsys):
     graph, out = tmp_path / "graph.json", tmp_path / "plan.json"
-    graph.write_text(json.dumps(PROBLEM))
+    graph.write_text(json.dumps(PROBLEM.to_json()))
     assert main(["place", str(graph), "--json", "--budget", "0.1", "--out", str(out)]) == 0
     assert json.loads(capsys.readouterr().out) == json.loads(out.read_text())
 

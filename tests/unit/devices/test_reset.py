@@ -81,7 +81,8 @@ def test_the_lines_that_made_tensors_are_named(run_python):
     program = (
         HEAD + "x = tf.ones([64, 64]) + 1.0\ntry:\n  tf.config.reset()\nexcept RuntimeError as error:\n  print(error)\n"
     )
-    assert "on GPU:0 by line: program.py:14 (1)" in run_python(program)
+    line = program.splitlines().index("x = tf.ones([64, 64]) + 1.0") + 1
+    assert f"on GPU:0 by line: program.py:{line} (1)" in run_python(program)
 
 
 def test_all_that_was_said_about_devices_is_forgotten_and_the_rest_stays(run_python):
