@@ -158,7 +158,8 @@ def run(
         }
         command = [python, "-m", "pytest", "-q", "--assert=plain", "--tb=short", "-W", "ignore", "-r", "N"]
         command += ["-p", "tests.keras.plugin", "-p", "no:cacheprovider", "-c", str(HERE / "keras_tests.ini")]
-        command += ["--rootdir", str(folder), *(["-n", str(jobs), "--dist", "loadfile"] if jobs else []), *wanted]
+        command += ["--continue-on-collection-errors", "--rootdir", str(folder)]
+        command += [*(["-n", str(jobs), "--dist", "loadfile"] if jobs else []), *wanted]
         output = subprocess.PIPE if quiet else None
         done = subprocess.run(
             command,

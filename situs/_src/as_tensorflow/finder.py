@@ -7,7 +7,7 @@
     tensorflow.core.x_pb2        the messages of the package ``tensorboard``
     tensorflow.keras             the package ``keras`` with Situs beneath                        for_keras.py
                                  (so are tensorflow.optimizers and its like of TensorFlow 2)
-    keras.src.trainers.trainer   Keras' own, but for what ``jit_compile="auto"`` means           keras_compile.py
+    keras.src.trainers.trainer   Keras' own, changed in a few places                             keras_changes.py
 
 Where Situs has nothing, the import fails in words, and nothing of a TensorFlow that is installed too is imported.
 """
@@ -22,7 +22,7 @@ import sys
 from collections.abc import Sequence
 from types import ModuleType
 
-from situs._src.as_tensorflow import for_keras, internals, keras_compile, missing, roots
+from situs._src.as_tensorflow import for_keras, internals, keras_changes, missing, roots
 
 
 class Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
@@ -58,8 +58,8 @@ class Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
         Raises:
             ModuleNotFoundError: Situs has no such module.
         """
-        if fullname == keras_compile.TRAINER:
-            return keras_compile.trainer_spec(path)
+        if fullname in keras_changes.CHANGES:
+            return keras_changes.changed_spec(fullname, path)
         if fullname.partition(".")[0] != "tensorflow":
             return None
         if self._locate(fullname) is None:

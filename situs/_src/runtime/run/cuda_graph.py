@@ -6,12 +6,16 @@ the parts of `runtime.run.capture_regions`, the launches of its work are capture
     feeds  --copy-->  buffers  --replay-->  results  --copy-->  fetches
                        variables in place
 
-A feed is copied from the host straight into its buffer, and takes no other memory on the card.
+A feed is copied from the host straight into its buffer, and takes no other memory on the card. A large one goes
+through pinned memory: the card takes it from there when it comes to it, and the host does not wait for the run before.
 
 The memory of a variable is captured as it is, without a buffer: what the work reads, and what it changes. It is
 nevertheless the variable's own, and a capture holds it weakly. If a variable has got other memory since, or somebody
 holds its value while the work would change it, the run goes the usual way and the program is captured once more; a
 variable that the work only reads gets a buffer then, and its value is copied in.
+
+A capture costs as much as many runs. One that was replayed often enough has paid for itself; of the others there may
+be a few in the life of a program, and then it is captured no more.
 
 What depends on the run (random numbers, the next batch) is made before the replay. A program whose capture fails goes
 on as before. One thread replays at a time; another that comes meanwhile runs the program the usual way.
@@ -46,8 +50,10 @@ from situs._src.runtime.run.stream_capture import Launches
 
 CAPTURED_AFTER = 20  # runs
 AGAIN_AFTER = 3  # runs, if a variable has changed whose memory was captured: others may be about to change, too
-MOST = 8  # captures of one program
+MOST = 8  # captures of one program that did not pay
+PAID = 50  # replays, after which a capture has paid
 FEW = 16  # elements
+PINNED_FROM = 2**16  # bytes: CUDA copies less at once, whatever memory it lies in
 
 Function = Callable[..., tuple[Any, ...]]
 
@@ -133,6 +139,8 @@ class CapturedProgram:
                 return None
             return self.captured.run(run, brought)
         except OutdatedCapture as outdated:
+            assert self.captured is not None
+            self._captures -= self.captured.replays >= PAID
             self._changing |= outdated.changed
             self.captured, self._runs = None, max(self._after - AGAIN_AFTER, 1)
             return None
@@ -203,6 +211,7 @@ class Captured:
         self._take(brought, changing | copied)
         self._changes = False  # whether what would change variables does so
         self._results: tuple[Any, ...] = ()
+        self.replays = 0
 
     # What comes in.
 
@@ -221,6 +230,8 @@ class Captured:
         self._seen: list[Any] = [None] * len(copied)
         self._may_change = [slot in parts.reads or slot in parts.arrivals for slot in copied]
         cells: list[Cell] = [brought[number] for number in self._states]
+        for cell in cells:
+            cell.is_recorded = True
         self._homes = [ref(cell.read()) for cell in cells]
 
     def _source(self, slot: int) -> int:
@@ -339,6 +350,7 @@ class Captured:
         if changed:
             raise OutdatedCapture(changed)
         self._copy_in(fed)
+        self.replays += 1
         if self._states:
             with_values([brought[number] for number in self._states], self._replay_on)
         else:
@@ -350,7 +362,8 @@ class Captured:
         """Fills the buffers; what is there already is not copied again, unless its memory may have changed."""
         for place, value in enumerate(fed):
             if value is not self._seen[place]:
-                self._buffers[place].copy_(value, non_blocking=True)
+                source = _in_pinned_memory(value) if self._device.type == "cuda" else value
+                self._buffers[place].copy_(source, non_blocking=True)
                 if not self._may_change[place]:
                     self._seen[place] = value
 
@@ -372,6 +385,13 @@ class Captured:
 
     def _entered(self, value: torch.Tensor) -> torch.Tensor:
         return value if self._account is None else enter(value, self._account, "CUDA graph")
+
+
+def _in_pinned_memory(value: torch.Tensor) -> torch.Tensor:
+    """A value of the host in pinned memory, if it is large; PyTorch reuses that when the copy from it is done."""
+    if value.device.type != "cpu" or value.nbytes < PINNED_FROM or value.is_pinned():
+        return value
+    return value.contiguous().pin_memory()
 
 
 def _itself(value: object) -> Any:
