@@ -71,7 +71,11 @@ class Held:
         return self if self.element is None else Held(tuple(map(function, self.element)), self.devices)
 
 
-@export("data.experimental.Optional", "experimental.Optional")
+@export(
+    "data.experimental.Optional",
+    "experimental.Optional",
+    differs="The element spec that empty(None) leaves open is found out by a loop that puts an element in.",
+)
 class Optional(CompositeTensor):
     """An element, or that there is none.
 

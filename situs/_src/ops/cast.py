@@ -93,7 +93,12 @@ def _cast_gradient(grad: Tensor, x: Tensor) -> Tensor | None:
     return cast(grad, x.dtype) if x.dtype.is_floating or x.dtype.is_complex else None
 
 
-@export("cast", "dtypes.cast")
+@export(
+    "cast",
+    "dtypes.cast",
+    differs="NaN, infinities and numbers out of range become the integers that PyTorch makes of them, which "
+    "depend on the device; TensorFlow's depend on the CPU and on the length of the tensor.",
+)
 def cast(x: Any, dtype: DTypeLike, name: str | None = None) -> Tensor:
     """Converts the elements of `x` to another dtype; a tensor that has it already is returned as it is.
 

@@ -960,9 +960,11 @@ _scaled_modified_bessel_k0 = _infinite_below_zero(torch.special.scaled_modified_
 _modified_bessel_k1 = _infinite_below_zero(torch.special.modified_bessel_k1, 1)
 _scaled_modified_bessel_k1 = _infinite_below_zero(torch.special.scaled_modified_bessel_k1, 1)
 
-erf = export("math.erf", v1=("erf", "math.erf"))(
-    unary("Erf", torch.erf, FLOATING, "Computes the error function of x, element-wise.")
-)
+erf = export(
+    "math.erf",
+    v1=("erf", "math.erf"),
+    differs="Infinities of float64 give 1 and -1; TensorFlow gives NaN.",
+)(unary("Erf", torch.erf, FLOATING, "Computes the error function of x, element-wise."))
 erfc = export("math.erfc", v1=("erfc", "math.erfc"))(
     unary("Erfc", torch.erfc, FLOATING, "Computes 1 - erf(x), precise for large x.")
 )
@@ -984,9 +986,12 @@ bessel_i0 = export("math.bessel_i0", "math.special.bessel_i0", v1="math.bessel_i
 bessel_i0e = export("math.bessel_i0e", "math.special.bessel_i0e", v1="math.bessel_i0e")(
     _special("BesselI0e", torch.special.i0e, "Computes the Bessel function I0 times exp(-|x|).")
 )
-bessel_i1 = export("math.bessel_i1", "math.special.bessel_i1", v1="math.bessel_i1")(
-    _special("BesselI1", torch.special.i1, "Computes the modified Bessel function I1.")
-)
+bessel_i1 = export(
+    "math.bessel_i1",
+    "math.special.bessel_i1",
+    v1="math.bessel_i1",
+    differs="The gradient at 0 is 1/2, the derivative; TensorFlow gives 1.",
+)(_special("BesselI1", torch.special.i1, "Computes the modified Bessel function I1."))
 bessel_i1e = export("math.bessel_i1e", "math.special.bessel_i1e", v1="math.bessel_i1e")(
     _special("BesselI1e", torch.special.i1e, "Computes the Bessel function I1 times exp(-|x|).")
 )

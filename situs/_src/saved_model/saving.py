@@ -95,7 +95,11 @@ class SaveOptions:
         self.extra_tags = list(extra_tags or [])
 
 
-@export("saved_model.save", as_is=True)
+@export(
+    "saved_model.save",
+    as_is=True,
+    differs="What it writes is read by Situs, not by TensorFlow.",
+)
 def save(obj: Any, export_dir: PathLike, signatures: Any = None, options: SaveOptions | None = None) -> None:
     """Saves an object with its variables and functions, so that another program can use it without its code.
 

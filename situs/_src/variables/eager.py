@@ -43,7 +43,7 @@ from situs._src.runtime.eager.execute import Step, decide, execute, log, note, r
 from situs._src.runtime.eager.in_place import exchange
 from situs._src.runtime.eager.oom import exhausted, is_shortage
 from situs._src.runtime.eager.tape import new_key, read_variable
-from situs._src.runtime.eager.tensor import EagerTensor, copy_to, wrap
+from situs._src.runtime.eager.tensor import EagerTensor, copy_to, html_of, wrap
 from situs._src.variables import state_ops
 from situs._src.variables.capture import captured_variable
 from situs._src.variables.creators import Created
@@ -57,7 +57,12 @@ _ANY_SHAPE = {"validate_shape": False}
 value_now: Callable[[Any], Any] | None = None  # the value of a symbolic tensor; `tracing` knows how to find it
 
 
-@export("Variable", v1=())
+@export(
+    "Variable",
+    v1=(),
+    differs="What a program has read from it stays as it was. copy.deepcopy stays on the variable's device, and "
+    "keeps a partly open shape.",
+)
 class Variable(Updatable, metaclass=Created):
     """A tensor that can be assigned to.
 
@@ -467,6 +472,9 @@ class Variable(Updatable, metaclass=Created):
     def __repr__(self) -> str:
         inside = repr(self._tensor).partition("numpy=")[2]
         return f"<tf.Variable '{self.name}' shape={self._shape} dtype={self.dtype.name}, numpy={inside}"
+
+    def _repr_html_(self) -> str:
+        return html_of(self._tensor, f"tf.Variable {self.name}")
 
 
 class VariableHandle:
