@@ -17,12 +17,13 @@ import torch
 
 from situs._src.base import locks
 from situs._src.ir.graph.node import Operation
+from situs._src.runtime import watch
 from situs._src.runtime.eager import heap
 from situs._src.runtime.eager.bridge import torch_device
 from situs._src.runtime.eager.execute import verifying
 from situs._src.runtime.eager.torch_private import below_autograd
 from situs._src.runtime.plan.plan import Plan
-from situs._src.runtime.run import swap, threads
+from situs._src.runtime.run import swap, threads, trace
 from situs._src.runtime.run.compiled import CompiledProgram, Wish, wish_for
 from situs._src.runtime.run.cuda_graph import capturing
 from situs._src.runtime.run.emit import Function, emit
@@ -82,6 +83,11 @@ class Program:
         if told is not None:
             recorder = Recorder() if self._was_run else None
             self._was_run = True
+        watcher = watch.watcher
+        if watcher is not None:
+            start, noted = trace.now(), recorder or watcher.begin(self)
+            in_calls = recorder is not None or self._compiling is None or self.schedule is not None or stoppable
+            recorder = noted if in_calls else None
         try:
             with below_autograd():  # nothing here is recorded for PyTorch's own gradients
                 if (swap.switch.on or self._swaps) and self._can_swap:
@@ -106,8 +112,12 @@ class Program:
                     self._wait()
                 if told is not None and recorder is not None:
                     told(self.plan, recorder)
+                if watcher is not None:
+                    watcher.end(self, noted, start, in_calls, None)
                 return results
         except Exception as error:
+            if watcher is not None:
+                watcher.end(self, noted, start, in_calls, error)
             raise _alone(explained(error), error) from None
 
     def ways(self) -> dict[Operation, str]:
