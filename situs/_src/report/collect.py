@@ -32,13 +32,12 @@ from situs._src.ir.graph.origin import origin
 from situs._src.ir.registry.op import Op
 from situs._src.ir.registry.traits import CALLS_PYTHON, COLLECTIVE
 from situs._src.placement.candidates import Assignment
-from situs._src.report.graphs import GraphData, graph_of, line_text
+from situs._src.report.graphs import GraphData, graph_of, line_text, title_of
 from situs._src.runtime import watch
-from situs._src.runtime.eager.bridge import torch_device
+from situs._src.runtime.eager.bridge import home_of, host, torch_device
 from situs._src.runtime.plan.plan import Call, Plan, makers, waits_for
 from situs._src.runtime.run.program import Program
 from situs._src.runtime.run.trace import Recorder, now
-from situs._src.runtime.session.report import name_of
 
 HEAD = TAIL = 20_000  # events kept in full
 SUMS = 20_000  # rows; what comes after these is summed by op and devices alone
@@ -329,11 +328,11 @@ class Hub:
         graphs = [(each, each.graph_of(plan)) for each in self._collectors]
         title = title_of(plan)
         ways = program.ways()
+        line = line_text(origin())
         if in_calls:
-            self._note_calls(plan, recorder, graphs)
+            self._note_calls(plan, recorder, graphs, line)
         how = "" if not ways else ", compiled" if not in_calls else ", not compiled in this run"
         said = "" if error is None else f"; it failed: {type(error).__name__}"
-        line = line_text(origin())
         for collector, graph in graphs:
             event = Event(
                 next(self._numbers), RUN, title, "run", "", "", thread, start, end, 0, line,
@@ -344,7 +343,7 @@ class Hub:
             if ways and graph >= 0:
                 collector.compiled[graph] = Compiled(graph, [(node.name, way) for node, way in ways.items()])
 
-    def _note_calls(self, plan: Plan, recorder: Recorder, graphs: list[tuple[Collector, int]]) -> None:
+    def _note_calls(self, plan: Plan, recorder: Recorder, graphs: list[tuple[Collector, int]], ran_at: str) -> None:
         facts = self._plans.get(plan)
         if facts is None:
             maker = makers(plan.calls)
@@ -361,12 +360,13 @@ class Hub:
             waits = tuple(numbers[first] for first in sorted(facts.waits[number]) if first in numbers)
             size = sum(each for _, _, each in recorded.results)
             text = ", ".join(_type_text(dtype, shape) for shape, dtype, _ in recorded.results[:4])
-            kind, op, source, why, line, assignment = _described(plan, call)
+            kind, name, op, source, why, made_at, assignment = _described(plan, call)
+            line = made_at or ran_at  # in the thread of a replica no line of the program is seen
             for collector, graph in graphs:
                 node = -1 if graph < 0 else collector.graphs[graph].of_call.get(number, -1)
                 collector.add(
                     Event(
-                        own, kind, name_of(call), op, call.device.short_name, source, recorded.thread, recorded.start,
+                        own, kind, name, op, call.device.short_name, source, recorded.thread, recorded.start,
                         recorded.end, size, line, why, text, waits, graph, node,
                     )
                 )  # fmt: skip
@@ -415,25 +415,21 @@ def kind_of(op: Op) -> str:
     return HOST_CALL if CALLS_PYTHON in op.traits else OP
 
 
-def title_of(plan: Plan) -> str:
-    """What to call the runs of a plan."""
-    graphs = {node.graph.title: None for node in plan.placed if node.graph.title}
-    return next(iter(graphs), "Session.run")
-
-
-def _described(plan: Plan, call: Call) -> tuple[str, str, str, str, str, Assignment | None]:
-    """Kind, op, source, reason and line of a call, and where its operation was placed."""
-    if call.node is not None:
-        assignment = plan.assignments.get(call.node)
-        reason = "" if assignment is None else assignment.reason
-        return kind_of(call.node.op_def), call.node.type, "", reason, line_text(call.node.made_at), assignment
-    copied = call.copies
+def _described(plan: Plan, call: Call) -> tuple[str, str, str, str, str, str, Assignment | None]:
+    """Kind, name, op, source, reason and line of a call, and where its operation was placed."""
+    node, copied = call.node, call.copies
+    if node is not None:
+        assignment = plan.assignments.get(node)
+        why = "" if assignment is None else assignment.reason
+        return kind_of(node.op_def), node.name, node.type, "", why, line_text(node.made_at), assignment
     if copied is None:
-        return OP, "Read", "", "reads a variable where it lies", line_text(call.reads.made_at if call.reads else ()), None
-    placed = plan.placed.get(copied.op)
-    source = "" if placed is None else placed.device.short_name
-    why = f"an operation on {call.device.short_name} takes what {copied.op.name} makes"
-    return COPY, "Copy", source if source != call.device.short_name else "", why, line_text(copied.op.made_at), None
+        read, line = (call.reads.name, line_text(call.reads.made_at)) if call.reads is not None else ("read", "")
+        return OP, read, "Read", "", "reads a variable where it lies", line, None
+    placed, target = plan.placed.get(copied.op), call.device
+    home = host() if placed is None else home_of(placed)
+    source = (host() if home is target else home).short_name  # what is fed comes from the host, wherever it is placed
+    why = f"an operation on {target.short_name} takes what {copied.op.name} makes"
+    return COPY, copied.op.name, "Copy", source, why, line_text(copied.op.made_at), None
 
 
 def _finish(device: Device) -> None:

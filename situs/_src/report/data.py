@@ -33,7 +33,7 @@ import platform
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 
@@ -44,7 +44,7 @@ from situs._src.base.typing import PathLike
 from situs._src.base.version import __version__
 from situs._src.report.collect import COLLECTIVE_OP, COPY, HOST_CALL, KINDS, OP, RUN, TRACE, Collector, Event
 from situs._src.report.critical_path import Idle, Span, critical_path, idle_times
-from situs._src.report.graphs import GraphData
+from situs._src.report.graphs import Edge, GraphData, Node, is_library
 from situs._src.report.memory import Held
 
 SCHEMA = "situs.report"
@@ -79,20 +79,35 @@ class Strings:
         return self.known.setdefault(text[:TEXT], len(self.known))
 
 
-def as_data(about: About, collected: Collector, held: Sequence[Held]) -> Data:
-    """Everything of a report as plain data."""
+def as_data(
+    about: About, collected: Collector, held: Sequence[Held], known: Sequence[dict[str, Any]] | None = None
+) -> Data:
+    """Everything of a report as plain data.
+
+    Args:
+        about: What it is about.
+        collected: What was noted.
+        held: The memory of each GPU.
+        known: The devices; None for those of this process.
+    """
     strings = Strings()
     events = sorted(collected.events, key=lambda event: (event.start, -event.end))
-    if about.started == 0:
-        about.started = min((event.start for event in events), default=0)
-    devices = _devices(events, collected)
+    devices = _devices(events, collected, known)
     place_of = {device["name"]: number for number, device in enumerate(devices)}
     lanes, lane_of = _lanes(events, collected, place_of)
+    eager = eager_graph(events)
     new = {event.number: place for place, event in enumerate(events)}
     waits = [(new[event.number], new[first]) for event in events for first in event.waits if first in new]
     path, idle = _analysed(events, lane_of, new, about.ended - about.started)
     begin = about.started
-    graphs = [_graph(graph, number, events, strings, place_of) for number, graph in enumerate(collected.graphs)]
+    all_graphs = [*collected.graphs, *([eager.graph] if eager.graph.nodes else [])]
+    events = [
+        event._replace(graph=len(collected.graphs), node=eager.node_of[event.number])
+        if event.number in eager.node_of
+        else event
+        for event in events
+    ]
+    graphs = [_graph(graph, number, events, strings, place_of) for number, graph in enumerate(all_graphs)]
     data: Data = {
         "schema": SCHEMA,
         "version": VERSION,
@@ -162,16 +177,53 @@ def as_data(about: About, collected: Collector, held: Sequence[Held]) -> Data:
     return data
 
 
-def _devices(events: Sequence[Event], collected: Collector) -> list[dict[str, Any]]:
-    """The devices of this process, and any other that the events name."""
+class Eager(NamedTuple):
+    """Eager code as a graph, and the node of each event by its number."""
+
+    graph: GraphData
+    node_of: dict[int, int]
+
+
+def eager_graph(events: Sequence[Event]) -> Eager:
+    """Eager code as a graph: a node for each op at each line and device, an edge where one takes what another made."""
+    found, node_of = GraphData("eager code"), dict[int, int]()
+    known: dict[tuple[str, str, str], int] = {}
+    through: dict[int, tuple[int, ...]] = {}  # a copy, and what it copies
+    edges: dict[Edge, None] = {}
+    for event in sorted(events, key=lambda event: event.number):
+        if event.graph >= 0 or event.kind in (RUN, TRACE):
+            continue
+        if event.kind == COPY:
+            through[event.number] = event.waits
+            continue
+        key = (event.op, event.device, event.line)
+        place = known.setdefault(key, len(known))
+        if place == len(found.nodes):
+            where = event.line.rpartition("/")[2] or "elsewhere"
+            name = f"{where}/{event.op}"
+            found.nodes.append(Node(name, event.op, event.device, event.why, "", event.line, event.result))
+        node_of[event.number] = place
+        for first in event.waits:
+            for source in through.get(first, (first,)):
+                if source in node_of and node_of[source] != place:
+                    edges[Edge(node_of[source], place, first in through)] = None
+    found.edges = list(edges)
+    return Eager(found, node_of)
+
+
+def _devices(
+    events: Sequence[Event], collected: Collector, known: Sequence[dict[str, Any]] | None
+) -> list[dict[str, Any]]:
+    """The devices that are known, and any other that the events name."""
     busy: dict[str, int] = {}
     ops: dict[str, int] = {}
     for (kind, _, device, _, _), total in collected.sums.items():
         if kind in (OP, COLLECTIVE_OP, HOST_CALL):
             busy[device] = busy.get(device, 0) + total.time
             ops[device] = ops.get(device, 0) + total.count
-    known = in_listing_order(process.devices()) if process.initialized else []
-    found = [_device(device) for device in known]
+    if known is None:
+        known = [_device(device) for device in in_listing_order(process.devices())] if process.initialized else []
+    found = [dict(each) for each in known]
     names = {each["name"] for each in found}
     missing = sorted({name for event in events for name in (event.device, event.source) if name} - names)
     found += [
@@ -202,7 +254,9 @@ def _lanes(
     """The rows of the timeline, and the row of each event; what overlaps in one row gets another."""
     order = {name: number for name, number in place_of.items()}
     groups: dict[tuple[int, int, str, int], list[int]] = {}
-    numbers = {thread: number for number, thread in enumerate(dict.fromkeys(event.thread for event in events))}
+    first = events[0].thread if events else 0
+    main = next((thread for thread, name in collected.threads.items() if name == "MainThread"), first)
+    numbers = {event.thread: int(event.thread != main) for event in events}  # all other threads share their rows
     for place, event in enumerate(events):
         if event.kind == COPY:
             end = event.device if not event.device.startswith("CPU") else event.source or event.device
@@ -214,12 +268,11 @@ def _lanes(
         groups.setdefault(key, []).append(place)
     lanes: list[dict[str, Any]] = []
     lane_of = [0] * len(events)
-    threads = {number: collected.threads.get(thread, "") for thread, number in numbers.items()}
     for key in sorted(groups):
         rank, is_copies, device, thread = key
         several = sum(other[:3] == key[:3] for other in groups) > 1
         name = "host" if rank < 0 else f"{device} copies" if is_copies else device
-        name += f" · {threads[thread] or f'thread {thread}'}" if several and not is_copies else ""
+        name += " · other threads" if several and thread == 1 else ""
         free: list[int] = []  # until when each row of this lane is taken
         first = len(lanes)
         for place in groups[key]:
@@ -307,8 +360,8 @@ def _memory(held: Held, place_of: dict[str, int], begin: int) -> dict[str, Any]:
             "holders": [
                 {
                     "op": each.op,
-                    "line": f"{each.file}:{each.lineno}" if each.file else "",
-                    "caller": each.caller,
+                    "line": f"{each.file}:{each.lineno}" if each.file and not is_library(each.file) else "",
+                    "caller": "" if is_library(each.file) else each.caller,
                     "count": each.count,
                     "size": each.size,
                 }

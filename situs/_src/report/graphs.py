@@ -9,7 +9,11 @@ Functions that were called are part of the plan, as they run; graphs inside of b
 
 from __future__ import annotations
 
+import os
+import threading
 from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
 from typing import NamedTuple
 
 from situs._src.ir.graph.function import FunctionGraph
@@ -64,7 +68,7 @@ class GraphData:
 
 def graph_of(plan: Plan) -> GraphData:
     """The graph of a plan."""
-    found = GraphData(next((node.graph.title for node in plan.placed if node.graph.title), "Session.run"))
+    found = GraphData(title_of(plan))
     number_of: dict[Operation, int] = {}
     for number, call in enumerate(plan.calls):
         if call.node is not None:
@@ -84,6 +88,13 @@ def graph_of(plan: Plan) -> GraphData:
     return found
 
 
+def title_of(plan: Plan) -> str:
+    """What to call a plan: the function that it is of, or what runs it."""
+    graphs = list(dict.fromkeys(node.graph for node in plan.placed))
+    named = [graph.title for graph in graphs if graph.title]
+    return named[0] if named else "unnamed function" if any(graph.is_inner for graph in graphs) else "Session.run"
+
+
 def _edges(plan: Plan, found: GraphData, number_of: dict[Operation, int]) -> list[Edge]:
     """Which node takes what from which: through the slots of the plan, past copies, and from what is not called."""
     maker = makers(plan.calls)
@@ -95,8 +106,8 @@ def _edges(plan: Plan, found: GraphData, number_of: dict[Operation, int]) -> lis
         for slot in slots_in(call.inputs):
             first, copied = maker.get(slot), False
             while first is not None and first not in found.of_call:
-                copied = True
                 before = plan.calls[first]
+                copied = copied or before.copies is not None
                 first = next((maker[each] for each in slots_in(before.inputs) if each in maker), None)
                 if first is None and before.copies is not None and before.copies.op in number_of:
                     edges.append(Edge(number_of[before.copies.op], target, copied))
@@ -138,9 +149,19 @@ def _shape(tensor: SymbolicTensor) -> str:
     return "[?]" if shape.rank is None else f"[{', '.join('?' if dim is None else str(dim) for dim in shape.as_list())}]"
 
 
+_LIBRARY = str(Path(threading.__file__).parent) + os.sep
+_PACKAGES = f"{os.sep}site-packages{os.sep}"
+
+
+@cache
+def is_library(file: str) -> bool:
+    """Whether a file is of Python's own library, which starts threads and calls functions."""
+    return file.startswith(_LIBRARY) and _PACKAGES not in file
+
+
 def line_text(made_at: Origin) -> str:
     """The user's line, with its path; empty if it is not known."""
-    if not made_at:
-        return ""
-    code, number = made_at[0]
-    return f"{code.co_filename}:{number}"
+    for code, number in made_at:
+        if not is_library(code.co_filename):
+            return f"{code.co_filename}:{number}"
+    return ""

@@ -10,7 +10,7 @@ situs.figures = (report) => {
     { name: "wall time", value: report.program.duration, text: situs.time },
     { name: "ops run", value: ops, text: situs.count },
     { name: "critical path", value: critical, text: situs.time },
-    { name: "idle, explained", value: idle, text: situs.time },
+    { name: "idle, all devices", value: idle, text: situs.time },
     { name: "copied", value: copied, text: situs.bytes },
     { name: "peak memory", value: peak, text: situs.bytes },
     { name: "graphs made", value: report.traces.length + report.left_out.traces, text: situs.count },

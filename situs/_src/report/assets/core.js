@@ -12,7 +12,7 @@ situs.el = (tag, attributes = {}, ...children) => {
     else if (name === "style") for (const [property, to] of Object.entries(value)) made.style.setProperty(property, to);
     else made.setAttribute(name, value === true ? "" : value);
   }
-  for (const child of children.flat()) {
+  for (const child of children.flat(Infinity)) {
     if (child !== null && child !== undefined) made.append(child instanceof Node ? child : String(child));
   }
   return made;

@@ -4,7 +4,7 @@
    of more than MANY things is divided further: names that differ by their number alone become one group, and what is
    still too much is cut into pieces of MANY. */
 "use strict";
-const MANY = 40;   // things in one group
+const MANY = 48;   // things in one group
 const SEEN = 320;  // boxes on the screen
 
 situs.scopes = (graph) => {
@@ -57,7 +57,7 @@ situs.scopes = (graph) => {
   };
   const cut = (group) => {
     const things = [...[...group.groups.values()].map((each) => ({ group: each, at: first(each) })), ...group.nodes.map((node) => ({ node, at: node }))].sort((a, b) => a.at - b.at);
-    const size = Math.max(MANY, Math.ceil(things.length / MANY));
+    const pieces = Math.min(MANY, Math.ceil(things.length / MANY)), size = Math.ceil(things.length / pieces);
     group.groups = new Map();
     group.nodes = [];
     for (let from = 0; from < things.length; from += size) {
@@ -97,7 +97,7 @@ situs.GraphView = class {
     new ResizeObserver(() => { if (this.frame.clientWidth && !this.isDrawn) this.draw(true); }).observe(this.frame);
   }
   arrow(id, colour) {
-    return situs.svg("marker", { id, viewBox: "0 0 8 8", refX: 7, refY: 4, markerWidth: 7, markerHeight: 7, orient: "auto-start-reverse" }, situs.svg("path", { d: "M0 0.5 L8 4 L0 7.5 z", fill: colour }));
+    return situs.svg("marker", { id, viewBox: "0 0 8 8", refX: 7, refY: 4, markerUnits: "userSpaceOnUse", markerWidth: 9, markerHeight: 9, orient: "auto-start-reverse" }, situs.svg("path", { d: "M0 0.5 L8 4 L0 7.5 z", fill: colour }));
   }
   tree() {
     if (!this.trees.has(this.number)) {
@@ -144,7 +144,7 @@ situs.GraphView = class {
       const title = box.group ? box.group.label : graph.nodes.name[box.node].slice(graph.nodes.name[box.node].lastIndexOf("/") + 1);
       box.title = title.length > 30 ? `${title.slice(0, 29)}…` : title;
       box.sub = box.group ? situs.plural(box.group.count, "op") : this.report.text(graph.nodes.op[box.node]);
-      if (!box.isOpen) net.setNode(box.key, { width: Math.max(92, Math.max(box.title.length, box.sub.length * 0.85) * 6.9 + 26), height: 42 });
+      if (!box.isOpen) net.setNode(box.key, { width: Math.max(96, Math.max(box.title.length, box.sub.length * 0.85) * 7.3 + (box.group ? 54 : 32)), height: 42 });
       else net.setNode(box.key, {});
     }
     for (const box of boxes) if (box.parent) net.setParent(box.key, box.parent);

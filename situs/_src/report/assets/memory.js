@@ -3,7 +3,7 @@
 situs.memoryView = (report) => {
   const el = situs.el;
   if (!report.memory.length) return el("p", { class: "muted" }, "No memory of a GPU was used. (The host's memory is not recorded.)");
-  return report.memory.map((memory) => situs.memoryOf(report, memory));
+  return el("div", { class: "memories" }, report.memory.map((memory) => situs.memoryOf(report, memory)));
 };
 
 situs.memoryOf = (report, memory) => {
@@ -26,10 +26,10 @@ situs.memoryOf = (report, memory) => {
     situs.table(`holders-${memory.device}`, `What held the memory of ${name} at its peak`, [
       { title: "line", value: (row) => situs.shortLine(row.line), show: (row) => situs.lineCell(report, row.line), class: "mono" },
       { title: "made by", value: (row) => row.op },
-      { title: "called from", value: (row) => row.caller, class: "mono" },
+      ...(peak.holders.some((each) => each.caller) ? [{ title: "called from", value: (row) => row.caller, class: "mono" }] : []),
       { title: "blocks", number: true, value: (row) => row.count },
       { title: "held at the peak", number: true, value: (row) => row.size, show: (row) => situs.bar(row.size / most, colour, situs.bytes(row.size)) },
-    ], [...byLine.values()], { sort: 4, step: 10 }));
+    ], [...byLine.values()], { sort: peak.holders.some((each) => each.caller) ? 4 : 3, step: 7 }));
 };
 
 situs.plotMemory = (report, memory, place, colour) => {
@@ -67,9 +67,13 @@ situs.plotMemory = (report, memory, place, colour) => {
       pen.textAlign = "right";
       pen.fillText(`limit ${situs.bytes(memory.limit)}`, left + width - 4 * ratio, y - 6 * ratio);
     } else {
-      pen.fillStyle = muted;
-      pen.textAlign = "right";
-      pen.fillText(`limit ${situs.bytes(memory.limit)}, above what is drawn`, left + width - 4 * ratio, top + 10 * ratio);
+      pen.strokeStyle = pen.fillStyle = warn;
+      pen.globalAlpha = 0.8;
+      pen.setLineDash([2 * ratio, 4 * ratio]);
+      pen.beginPath(); pen.moveTo(left, top); pen.lineTo(left + width, top); pen.stroke();
+      pen.textAlign = "left";
+      pen.fillText(`↑ limit ${situs.bytes(memory.limit)}`, left + 4 * ratio, top - 6 * ratio);
+      pen.globalAlpha = 1;
     }
     const x = plot.valToPos((memory.peak.time ?? 0) / 1e9, "x", true), y = plot.valToPos(most, "y", true);
     pen.setLineDash([]);
@@ -87,8 +91,8 @@ situs.plotMemory = (report, memory, place, colour) => {
     return found;
   };
   new uPlot({
-    width: place.clientWidth, height: 220, legend: { show: false }, cursor: { y: false, points: { show: false } }, padding: [14, 8, 0, 0],
-    scales: { x: { time: false, range: [0, last] }, y: { range: [0, (near ? Math.max(memory.limit, most) : most) * 1.12] } },
+    width: place.clientWidth, height: 220, legend: { show: false }, cursor: { y: false, points: { show: false } }, padding: [16, 8, 0, 0],
+    scales: { x: { time: false, range: [(report.timeline?.begin ?? 0) / 1e9, last] }, y: { range: [0, (near ? Math.max(memory.limit, most) : most) * 1.12] } },
     axes: [{ ...axis, values: (u, all) => all.map((each) => situs.time(each * 1e9)) }, { ...axis, size: 70, splits, values: (u, all) => all.map(situs.bytes) }],
     series,
     hooks: { draw: [marks], setCursor: [(plot) => {

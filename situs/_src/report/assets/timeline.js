@@ -6,7 +6,9 @@ situs.Timeline = class {
   constructor(report, options = {}) {
     this.report = report;
     this.end = options.end ?? report.end;
-    this.view = [0, this.end];
+    const first = report.events.start.reduce((least, each) => Math.min(least, each), this.end);
+    this.begin = options.end || first >= this.end ? 0 : Math.max(0, first - (this.end - first) * 0.02);
+    this.view = [this.begin, this.end];
     this.rowHeight = 24;
     this.head = 26;
     this.marks = { critical: true, idle: true };
@@ -27,7 +29,7 @@ situs.Timeline = class {
     this.canvas = el("canvas", { tabindex: "0", role: "application", "aria-roledescription": "timeline",
       "aria-label": `Timeline of ${situs.plural(this.report.size, "event")} in ${situs.plural(this.rows.length, "row")}. Arrow keys move, plus and minus zoom, N and P go through what was found, Enter shows the event, Home shows all. The table of ops below has the same in rows.` });
     this.labels = el("div", { class: "lanes", "aria-hidden": "true" }, el("div", { class: "lane-head" }), this.rows.map((row) =>
-      el("div", { class: "lane", title: row.name }, el("span", { class: "chip", style: { background: situs.colour(this.report, row.device) } }), row.name)));
+      el("div", { class: "lane", title: row.name }, row.name && el("span", { class: "chip", style: { background: situs.colour(this.report, row.device) } }), row.name)));
     this.status = el("span", { class: "muted", role: "status" });
     this.search = el("input", { type: "search", id: options.searchId, placeholder: "Search by op name …", "aria-label": "Search the timeline by op name",
       oninput: () => this.find(this.search.value), onkeydown: (event) => { if (event.key === "Enter") this.next(event.shiftKey ? -1 : 1); } });
@@ -36,7 +38,7 @@ situs.Timeline = class {
       onchange: (event) => { this.marks[name] = event.target.checked; this.draw(); } }), el("span", { class: `swatch ${name}` }), text);
     this.tools = el("div", { class: "tools no-print" }, this.search, button("‹", "Previous match", () => this.next(-1)), button("›", "Next match", () => this.next(1)), this.status,
       el("span", { class: "grow" }), toggle("critical", "critical path"), toggle("idle", "idle"),
-      button("−", "Zoom out", () => this.zoom(2)), button("+", "Zoom in", () => this.zoom(0.5)), button("Fit", "Show all", () => this.show(0, this.end)));
+      button("−", "Zoom out", () => this.zoom(2)), button("+", "Zoom in", () => this.zoom(0.5)), button("Fit", "Show all", () => this.show(this.begin, this.end)));
     this.live = el("div", { class: "hidden", "aria-live": "polite" });
     const body = el("div", { class: "timeline-body" }, this.labels, el("div", { class: "timeline-canvas" }, this.canvas));
     this.overview = el("canvas", { class: "overview", "aria-hidden": "true" });
@@ -74,7 +76,7 @@ situs.Timeline = class {
       const act = {
         ArrowLeft: () => this.pan(-0.15), ArrowRight: () => this.pan(0.15),
         ArrowUp: () => this.step(-1), ArrowDown: () => this.step(1),
-        "+": () => this.zoom(0.5), "=": () => this.zoom(0.5), "-": () => this.zoom(2), Home: () => this.show(0, this.end), 0: () => this.show(0, this.end),
+        "+": () => this.zoom(0.5), "=": () => this.zoom(0.5), "-": () => this.zoom(2), Home: () => this.show(this.begin, this.end), 0: () => this.show(0, this.end),
         n: () => this.next(1), p: () => this.next(-1),
         Enter: () => this.selected >= 0 && situs.showEvent(this.report, this.selected),
         "/": () => this.search.focus(),

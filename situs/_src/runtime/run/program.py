@@ -56,6 +56,7 @@ class Program:
         self._lock = locks.lock()
         self._emitted: Function | None = None
         self._asking: Function | None = None
+        self._relayed: tuple[trace.Relay, Function] | None = None  # while somebody watches
         self._is_final = False  # the function will not be made again
         self._runs = 0
         self._was_run = False  # since somebody profiles: a first run is not worth recording
@@ -103,6 +104,8 @@ class Program:
                     results = self.schedule.run(run, values, recorder)
                 elif stoppable:
                     results = self._stoppable(recorder)(run, *values)
+                elif recorder is not None and watcher is not None:
+                    results = self._watched(recorder, run, values)
                 elif recorder is not None:
                     results = emit(self.plan, recorder.around).function(run, *values)
                 else:
@@ -144,6 +147,15 @@ class Program:
         if self._asking is None:
             self._asking = emit(self.plan, stoppable=True).function
         return self._asking
+
+    def _watched(self, recorder: Recorder, run: Run, values: Sequence[Any]) -> tuple[Any, ...]:
+        """A run that is recorded as all others are: what is emitted for it is kept."""
+        if self._relayed is None:
+            relay = trace.Relay()
+            self._relayed = relay, emit(self.plan, relay.around).function
+        relay, function = self._relayed
+        with relay.to(recorder):
+            return function(run, *values)
 
     @cached_property
     def _can_swap(self) -> bool:
