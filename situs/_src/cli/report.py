@@ -1,9 +1,9 @@
 """``situs report A.json [B.json] --out FILE``: a page of reports that were saved as data, one, or two side by side.
 
-    situs run --report before.json train.py
-    situs run --report after.json train.py                       with another placement
-    situs report before.json after.json --out compare.html       both on one page
-    situs report before.json --out before.trace.json             a trace for Perfetto
+situs run --report before.json train.py
+situs run --report after.json train.py                       with another placement
+situs report before.json after.json --out compare.html       both on one page
+situs report before.json --out before.trace.json             a trace for Perfetto
 """
 
 from __future__ import annotations

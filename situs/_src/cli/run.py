@@ -56,9 +56,7 @@ def run(arguments: argparse.Namespace) -> int:
     return status
 
 
-def _run(
-    path: str, given: list[str], arguments: argparse.Namespace, explain: Callable[[BaseException], str]
-) -> int:
+def _run(path: str, given: list[str], arguments: argparse.Namespace, explain: Callable[[BaseException], str]) -> int:
     """Runs the program, with a report around it if one is wished for; that is written however the program ends."""
     if arguments.report is None:
         return program.run(path, given, arguments.module, explain)

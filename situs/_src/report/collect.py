@@ -446,10 +446,10 @@ def _flat(values: Any) -> list[Any]:
 
 
 def _results(values: Sequence[Any]) -> str:
-    return ", ".join(_type_text(str(value.dtype), tuple(value.shape)) for value in values[:4] if hasattr(value, "dtype"))
+    return ", ".join(
+        _type_text(str(value.dtype), tuple(value.shape)) for value in values[:4] if hasattr(value, "dtype")
+    )
 
 
 def _type_text(dtype: str, shape: Sequence[int]) -> str:
     return f"{dtype.removeprefix('torch.')}[{', '.join(map(str, shape))}]"
-
-

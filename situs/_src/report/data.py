@@ -1,7 +1,8 @@
 """The data of a report: plain values that JSON can hold, the same for the page, for files and for other programs.
 
     {"schema": "situs.report", "version": 1,
-     "title", "program": {"name", "arguments", "started", "duration", "runs", "error"}, "versions": {...}, "notes": [...],
+     "title", "notes": [...], "versions": {...},
+     "program": {"name", "arguments", "started", "duration", "runs", "events", "error"},
      "strings": [...]                     texts; columns marked * hold places in this list
      "devices":  [{"name", "type", "description", "virtual", "limit", "busy", "ops"}]
      "lanes":    [{"name", "device"}]      rows of the timeline; device is a place in devices, -1 for the host
@@ -12,8 +13,8 @@
      "idle":     [{"device", "start", "duration", "cause", "by_data", "next", "text"}]
      "memory":   [{"device", "limit", "times", "held", "layers": [{"op", "values"}],
                    "peak": {"size", "time", "holders": [{"op", "line", "caller", "count", "size"}]}}]
-     "graphs":   [{"title", "nodes": {"name", "op"*, "device", "why"*, "requested"*, "line"*, "result"*, "time", "bytes",
-                   "count"}, "edges": {"source", "target", "copied"}, "reductions": [...]}]
+     "graphs":   [{"title", "nodes": {"name", "op"*, "device", "why"*, "requested"*, "line"*, "result"*, "time",
+                   "bytes", "count"}, "edges": {"source", "target", "copied"}, "reductions": [...]}]
      "totals":   [{"kind", "op", "device", "source", "line", "count", "time", "longest", "bytes"}]   of all events
      "placements": [{"kind", "what", "requested", "device", "reason", "line", "count"}]     soft ones and refusals
      "traces":   [{"function", "reason", "nodes", "start", "duration", "line"}]
@@ -32,7 +33,6 @@ import linecache
 import platform
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import torch
@@ -42,6 +42,7 @@ from situs._src.base.devices.logical import Device, in_listing_order
 from situs._src.base.errors import ArgumentError, NotFoundError, shown
 from situs._src.base.typing import PathLike
 from situs._src.base.version import __version__
+from situs._src.files.paths import local
 from situs._src.report.collect import COLLECTIVE_OP, COPY, HOST_CALL, KINDS, OP, RUN, TRACE, Collector, Event
 from situs._src.report.critical_path import Idle, Span, critical_path, idle_times
 from situs._src.report.graphs import Edge, GraphData, Node, is_library
@@ -252,7 +253,6 @@ def _lanes(
     events: Sequence[Event], collected: Collector, place_of: dict[str, int]
 ) -> tuple[list[dict[str, Any]], list[int]]:
     """The rows of the timeline, and the row of each event; what overlaps in one row gets another."""
-    order = {name: number for name, number in place_of.items()}
     groups: dict[tuple[int, int, str, int], list[int]] = {}
     first = events[0].thread if events else 0
     main = next((thread for thread, name in collected.threads.items() if name == "MainThread"), first)
@@ -260,11 +260,11 @@ def _lanes(
     for place, event in enumerate(events):
         if event.kind == COPY:
             end = event.device if not event.device.startswith("CPU") else event.source or event.device
-            key = (order.get(end, len(order)), 1, end, -1)
+            key = (place_of.get(end, len(place_of)), 1, end, -1)
         elif event.kind in (RUN, TRACE):
             key = (-1, 0, "", numbers[event.thread])
         else:
-            key = (order.get(event.device, len(order)), 0, event.device, numbers[event.thread])
+            key = (place_of.get(event.device, len(place_of)), 0, event.device, numbers[event.thread])
         groups.setdefault(key, []).append(place)
     lanes: list[dict[str, Any]] = []
     lane_of = [0] * len(events)
@@ -460,7 +460,7 @@ def load(path: PathLike) -> Data:
         InvalidArgumentError: it is not the data of a report, or of one that a later version wrote.
     """
     try:
-        text = Path(path).read_text(encoding="utf-8")
+        text = local(path).read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
         raise NotFoundError(f"Cannot read {shown(str(path))} as a report: {error}.") from None
     try:
@@ -480,12 +480,13 @@ def checked(found: object, name: str) -> Data:
         raise ArgumentError(f"{shown(name)} is not the data of a report: it has no 'schema' of {SCHEMA!r}.")
     if found.get("version") != VERSION:
         raise ArgumentError(
-            f"{shown(name)} was written in version {shown(found.get('version'))} of the schema; this Situs reads {VERSION}."
+            f"{shown(name)} was written in version {shown(found.get('version'))} of the schema; "
+            f"this Situs reads {VERSION}."
         )
     for part, columns in _COLUMNS.items():
         table = found.get(part)
-        lengths = {len(table[each]) for each in columns if isinstance(table.get(each), list)} if isinstance(table, dict) else set()
-        if not isinstance(table, dict) or any(not isinstance(table.get(each), list) for each in columns) or len(lengths) > 1:
+        lists = [table.get(each) for each in columns] if isinstance(table, dict) else [None]
+        if len({len(each) if isinstance(each, list) else -1 for each in lists} | {-1}) > 2 or None in lists:
             raise ArgumentError(f"{shown(name)} is damaged: {part!r} does not have the columns {', '.join(columns)}.")
     for part in _LISTS:
         if not isinstance(found.get(part), list):

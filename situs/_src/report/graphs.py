@@ -78,7 +78,7 @@ def graph_of(plan: Plan) -> GraphData:
         if node not in number_of:
             number_of[node] = len(found.nodes)
             found.nodes.append(_node(node, assignment))
-    edges = {edge: None for edge in _edges(plan, found, number_of)}
+    edges = dict.fromkeys(_edges(plan, found, number_of))
     used = {end for edge in edges for end in (edge.source, edge.target)} | set(found.of_call.values())
     _keep(found, sorted(used), list(edges))
     graphs = {node.graph: None for node in number_of}
@@ -146,7 +146,9 @@ def _node(node: Operation, assignment: Assignment | None) -> Node:
 
 def _shape(tensor: SymbolicTensor) -> str:
     shape = tensor.shape
-    return "[?]" if shape.rank is None else f"[{', '.join('?' if dim is None else str(dim) for dim in shape.as_list())}]"
+    return (
+        "[?]" if shape.rank is None else f"[{', '.join('?' if dim is None else str(dim) for dim in shape.as_list())}]"
+    )
 
 
 _LIBRARY = str(Path(threading.__file__).parent) + os.sep

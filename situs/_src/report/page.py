@@ -1,7 +1,8 @@
 """The data of a report, or of two of them, as one HTML file that loads nothing.
 
-    page.html   the frame      style.css, core.js, tables.js, timeline.js, memory.js, graph.js, compare.js, main.js   ours
-                               vendor/uPlot, vendor/dagre                            packed in as they are published
+    page.html                    the frame
+    style.css, core.js, ...      ours, in the order of `_SCRIPTS`
+    vendor/uPlot, vendor/dagre   packed in as they are published
 
 Nothing that comes from the program is ever markup or code. The data are a block that no browser runs, in which ``<``
 is escaped, or which is packed (gzip, base64) where it is long; the scripts put texts into the page as text alone; and
@@ -71,7 +72,9 @@ def _summary(reports: Sequence[Data]) -> str:
     """What to read where scripts do not run: the devices, and the ops that took longest."""
     rows = []
     for data in reports:
-        rows += [("device", each["name"], f"{each['ops']} ops, {each['busy'] / 1e6:.3f} ms") for each in data["devices"]]
+        rows += [
+            ("device", each["name"], f"{each['ops']} ops, {each['busy'] / 1e6:.3f} ms") for each in data["devices"]
+        ]
         rows += [
             (row["kind"], row["op"], f"{row['count']} times, {row['time'] / 1e6:.3f} ms, {row['line']}")
             for row in data["totals"][:20]
@@ -83,8 +86,10 @@ def _summary(reports: Sequence[Data]) -> str:
 @cache
 def _packed_assets() -> tuple[str, list[str], str]:
     """The style, the libraries, and our own scripts as one."""
-    read = lambda name: (_ASSETS / name).read_text(encoding="utf-8")  # noqa: E731
-    return "\n".join(map(read, _STYLES)), [read(name) for name in _LIBRARIES], "\n".join(map(read, _SCRIPTS))
+    names = (*_STYLES, *_LIBRARIES, *_SCRIPTS)
+    texts = {name: (_ASSETS / name).read_text(encoding="utf-8") for name in names}
+    joined = ["\n".join(texts[name] for name in part) for part in (_STYLES, _SCRIPTS)]
+    return joined[0], [texts[name] for name in _LIBRARIES], joined[1]
 
 
 def _hash(text: str) -> str:

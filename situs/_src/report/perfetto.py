@@ -1,9 +1,9 @@
 """The data of a report as a trace that Perfetto and chrome://tracing read: the JSON of trace events.
 
-    {"ph": "M"}               names: a "process" for each device and for the host, a "thread" for each row
-    {"ph": "X"}               an event, from its start for its duration, in microseconds
-    {"ph": "s"}, {"ph": "f"}  an arrow from what made a value to what took it, between rows
-    {"ph": "C"}               how much memory a GPU holds, from here on
+{"ph": "M"}               names: a "process" for each device and for the host, a "thread" for each row
+{"ph": "X"}               an event, from its start for its duration, in microseconds
+{"ph": "s"}, {"ph": "f"}  an arrow from what made a value to what took it, between rows
+{"ph": "C"}               how much memory a GPU holds, from here on
 """
 
 from __future__ import annotations
@@ -62,7 +62,16 @@ def trace_text(data: Data) -> str:
             pid, tid = at[who]
             bound = {"bp": "e"} if phase == "f" else {}
             found.append(
-                {"ph": phase, "cat": "data", "name": "takes", "id": arrow, "pid": pid, "tid": tid, "ts": time / 1000, **bound}
+                {
+                    "ph": phase,
+                    "cat": "data",
+                    "name": "takes",
+                    "id": arrow,
+                    "pid": pid,
+                    "tid": tid,
+                    "ts": time / 1000,
+                    **bound,
+                }
             )
     for memory in data["memory"]:
         pid = memory["device"] + 1

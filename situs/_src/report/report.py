@@ -22,7 +22,7 @@ import traceback
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from types import TracebackType
-from typing import Any, ParamSpec, TypeVar
+from typing import ParamSpec, TypeVar
 
 from situs._src.base.errors import ArgumentError, DTypeError, StateError, shown
 from situs._src.base.export import export
@@ -52,7 +52,11 @@ class Report:
     """
 
     def __init__(
-        self, path: PathLike | None = None, title: str = "Report", name: str | None = None, arguments: Sequence[str] = ()
+        self,
+        path: PathLike | None = None,
+        title: str = "Report",
+        name: str | None = None,
+        arguments: Sequence[str] = (),
     ) -> None:
         if path is not None:
             _check_suffix(path)
@@ -171,7 +175,9 @@ class Report:
         """The summary as a table, for notebooks."""
         if self._data is None:
             return f"<code>{html.escape(repr(self))}</code>"
-        rows = "".join(f"<tr><th>{html.escape(name)}</th><td>{html.escape(text)}</td></tr>" for name, text in self._facts())
+        rows = "".join(
+            f"<tr><th>{html.escape(name)}</th><td>{html.escape(text)}</td></tr>" for name, text in self._facts()
+        )
         return f"<table><caption>{html.escape(self._about.title)}</caption>{rows}</table>"
 
 
@@ -211,5 +217,3 @@ def _check_suffix(path: PathLike) -> Path:
     if file.suffix.lower() not in SUFFIXES:
         raise ArgumentError(f"A report is written as .html or .json, got {shown(str(path))}.")
     return file
-
-

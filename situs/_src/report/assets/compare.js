@@ -50,7 +50,7 @@ situs.compareView = (first, second) => {
     { title: "B − A", number: true, value: (row) => Math.abs(row.time[1] - row.time[0]), show: (row) => el("span", { class: row.time[1] < row.time[0] ? "better" : "worse" }, `${row.time[1] >= row.time[0] ? "+" : "−"}${situs.time(Math.abs(row.time[1] - row.time[0]))}`) },
   ], [...rows.values()], { sort: 7, step: 15 });
   const moved = situs.moved(first, second);
-  return situs.section("compare", "A and B side by side", `A: ${first.title}${first.program.name ? `, ${situs.shortLine(first.program.name)}` : ""}. B: ${second.title}${second.program.name ? `, ${situs.shortLine(second.program.name)}` : ""}.`,
+  return situs.section("compare", "A and B side by side", [first, second].map((report, at) => `${"AB"[at]}: ${[report.title, ...report.program.arguments].join(" ")}`).join(" · "),
     figures, el("h3", {}, "Both timelines, on one scale"),
     el("div", { class: "pair" }, el("div", {}, el("div", { class: "pair-name" }, "A"), lines[0].element), el("div", {}, el("div", { class: "pair-name" }, "B"), lines[1].element)),
     el("h3", {}, "Operations on another device"), moved, el("h3", {}, "Ops, by what changed most"), ops);

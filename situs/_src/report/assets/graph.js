@@ -6,6 +6,7 @@
 "use strict";
 const MANY = 48;   // things in one group
 const SEEN = 320;  // boxes on the screen
+const LOOSE = 12;  // operations beside groups
 
 situs.scopes = (graph) => {
   const root = { name: "", label: "", groups: new Map(), nodes: [], parent: null, path: "" };
@@ -28,6 +29,12 @@ situs.scopes = (graph) => {
         only.parent = group;
         group.groups.set(name, only);
       } else if (inner.nodes.length === 1 && !inner.groups.size) { group.nodes.push(inner.nodes[0]); group.groups.delete(name); }
+    }
+    if (group.groups.size > 2 && group.nodes.length > LOOSE) {  /* what has no scope of its own, beside what has */
+      const loose = group.nodes;
+      group.nodes = [];
+      const made = adopt(group, "without a scope", loose, []);
+      if (loose.length > MANY) divide(made, graph);
     }
     if (group.nodes.length + group.groups.size > MANY) divide(group, graph);
     group.count = group.nodes.length;
@@ -62,10 +69,11 @@ situs.scopes = (graph) => {
     group.nodes = [];
     for (let from = 0; from < things.length; from += size) {
       const piece = things.slice(from, from + size);
-      const made = adopt(group, `${from + 1} – ${from + piece.length}`, piece.filter((each) => each.node !== undefined).map((each) => each.node), piece.filter((each) => each.group).map((each) => each.group));
+      const made = adopt(group, `${titled(piece[0])} … ${titled(piece[piece.length - 1])}`, piece.filter((each) => each.node !== undefined).map((each) => each.node), piece.filter((each) => each.group).map((each) => each.group));
       if (made.nodes.length + made.groups.size > MANY) cut(made);
     }
   };
+  const titled = (thing) => (thing.group ? thing.group.label : graph.nodes.name[thing.node].slice(graph.nodes.name[thing.node].lastIndexOf("/") + 1));
   const first = (group) => Math.min(...[group.nodes[0] ?? Infinity], ...[...group.groups.values()].map(first));
   settle(root);
   return root;

@@ -86,7 +86,9 @@ class AdaptiveProgram(Program):
             if self.generation != engine.generation:
                 engine.bring_up_to_date(self)
             pilot = self._watching()
-            apart = recorder is not None or watch.watcher is not None  # such runs take longer, and say nothing of others
+            apart = (
+                recorder is not None or watch.watcher is not None
+            )  # such runs take longer, and say nothing of others
             step = Step.PLAIN if pilot is None or apart else pilot.next()
             if step is Step.PLAIN:
                 made = super().run(run, values, recorder, stoppable)
