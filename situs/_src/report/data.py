@@ -486,7 +486,8 @@ def checked(found: object, name: str) -> Data:
     for part, columns in _COLUMNS.items():
         table = found.get(part)
         lists = [table.get(each) for each in columns] if isinstance(table, dict) else [None]
-        if len({len(each) if isinstance(each, list) else -1 for each in lists} | {-1}) > 2 or None in lists:
+        lengths = {len(each) if isinstance(each, list) else -1 for each in lists}
+        if len(lengths) > 1 or -1 in lengths:
             raise ArgumentError(f"{shown(name)} is damaged: {part!r} does not have the columns {', '.join(columns)}.")
     for part in _LISTS:
         if not isinstance(found.get(part), list):
