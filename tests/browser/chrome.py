@@ -12,6 +12,7 @@ import shutil
 import subprocess
 import tempfile
 import time
+from contextlib import AbstractContextManager, ExitStack
 from pathlib import Path
 from typing import Any
 from urllib.request import urlopen
@@ -88,8 +89,9 @@ class Browser:
 class Page:
     """An open page."""
 
-    def __init__(self, socket: Any) -> None:
-        self._socket = socket
+    def __init__(self, connection: AbstractContextManager[Any]) -> None:
+        self._open = ExitStack()
+        self._socket = self._open.enter_context(connection)
         self._last = 0
         self.complaints: list[str] = []  # errors, and what the page's policy refused
         self.requests: list[str] = []  # everything that was loaded
@@ -175,4 +177,4 @@ class Page:
 
     def close(self) -> None:
         """Lets go of the page."""
-        self._socket.close()
+        self._open.close()

@@ -1,12 +1,16 @@
 /* The graph, coloured by device. Operations are grouped by name scope (Keras' layers are scopes); groups open and close.
 
-   Only what is open is laid out, by dagre: ten thousand operations are a few boxes until somebody opens one. A group
-   of more than MANY things is divided further: names that differ by their number alone become one group, and what is
-   still too much is cut into pieces of MANY. */
+   Each open group is laid out by itself, by dagre, and is one box in the layout of the group around it; so no layout
+   has more than MANY boxes, and opening a group lays out that group and those around it. A tensor that goes from one
+   group to another is an edge between these groups, drawn once, in the innermost group that has both.
+
+   A group of more than MANY things is divided further: names that differ by their number alone become one group, and
+   what is still too much is cut into pieces of MANY. */
 "use strict";
 const MANY = 48;   // things in one group
 const SEEN = 320;  // boxes on the screen
 const LOOSE = 12;  // operations beside groups
+const HEADER = 26; // of an open group, where its name stands
 
 situs.scopes = (graph) => {
   const root = { name: "", label: "", groups: new Map(), nodes: [], parent: null, path: "" };
@@ -99,7 +103,7 @@ situs.GraphView = class {
     this.frame = el("div", { class: "graph-frame" }, this.picture);
     this.element = el("div", { class: "graph" },
       el("div", { class: "tools no-print" }, report.graphs.length > 1 ? this.choose : null, this.search, this.status, el("span", { class: "grow" }),
-        button("Close all", "Close all groups", () => { this.tree().open.clear(); this.draw(true); }), button("−", "Zoom out", () => this.zoom(1 / 1.3)), button("+", "Zoom in", () => this.zoom(1.3)), button("Fit", "Show all", () => this.fit())),
+        button("Close all", "Close all groups", () => { this.closeAll(); this.draw(true); }), button("−", "Zoom out", () => this.zoom(1 / 1.3)), button("+", "Zoom in", () => this.zoom(1.3)), button("Fit", "Show all", () => this.fit())),
       this.frame, this.legend);
     this.listen();
     new ResizeObserver(() => { if (this.frame.clientWidth && !this.isDrawn) this.draw(true); }).observe(this.frame);
@@ -120,76 +124,85 @@ situs.GraphView = class {
     }
     return this.trees.get(this.number);
   }
-  visible() {
-    const { root, open } = this.tree(), found = [];
-    const walk = (group, parent) => {
-      for (const inner of group.groups.values()) {
-        const isOpen = open.has(inner);
-        found.push({ key: inner.path, group: inner, isOpen, parent });
-        if (isOpen) walk(inner, inner.path);
+  /* What goes between the children of each group, from the edges of the whole graph; made once. */
+  flows() {
+    const tree = this.tree();
+    if (!tree.flows) {
+      tree.flows = new Map();
+      const { source, target, copied } = this.report.graphs[this.number].edges;
+      const depth = (group) => { let count = 0; for (let at = group; at.parent; at = at.parent) count += 1; return count; };
+      for (let at = 0; at < source.length; at += 1) {
+        let left = tree.place.get(source[at]), right = tree.place.get(target[at]);
+        let from = `n${source[at]}`, to = `n${target[at]}`;
+        let deepLeft = depth(left), deepRight = depth(right);
+        while (left !== right) {
+          if (deepLeft >= deepRight) { from = left.path; left = left.parent; deepLeft -= 1; }
+          else { to = right.path; right = right.parent; deepRight -= 1; }
+        }
+        if (from === to) continue;
+        if (!tree.flows.has(left)) tree.flows.set(left, new Map());
+        const flows = tree.flows.get(left), key = `${from}\n${to}`, known = flows.get(key);
+        if (known) { known.count += 1; known.copied ||= copied[at]; } else flows.set(key, { from, to, count: 1, copied: copied[at] });
       }
-      for (const node of group.nodes) found.push({ key: `n${node}`, node, parent });
-    };
-    walk(root, null);
-    return found;
+    }
+    return tree.flows;
   }
-  /* The box that stands for a node: itself, or the outermost closed group around it. */
-  standIn(node, cache) {
-    const { open, place } = this.tree();
-    const group = place.get(node);
-    if (cache.has(group)) { const known = cache.get(group); return known ?? `n${node}`; }
-    let closed = null;
-    for (let at = group; at && at.parent; at = at.parent) if (!open.has(at)) closed = at.path;
-    cache.set(group, closed);
-    return closed ?? `n${node}`;
-  }
-  layout() {
-    const graph = this.report.graphs[this.number], boxes = this.visible();
-    const net = new dagre.graphlib.Graph({ compound: true, multigraph: false });
-    net.setGraph({ rankdir: "TB", nodesep: 18, ranksep: 34, edgesep: 8, marginx: 16, marginy: 16 });
+  /* The boxes of a group, with their places inside of it. */
+  layout(group) {
+    if (group.layout) return group.layout;
+    const graph = this.report.graphs[this.number], { open } = this.tree();
+    const short = (text) => (text.length > 30 ? `${text.slice(0, 29)}…` : text);
+    const boxes = [...group.groups.values()].map((inner) => ({ key: inner.path, group: inner, isOpen: open.has(inner), title: short(inner.label), sub: situs.plural(inner.count, "op") }));
+    for (const node of group.nodes) boxes.push({ key: `n${node}`, node, title: short(graph.nodes.name[node].slice(graph.nodes.name[node].lastIndexOf("/") + 1)), sub: this.report.text(graph.nodes.op[node]) });
+    const net = new dagre.graphlib.Graph({ multigraph: false });
+    net.setGraph({ rankdir: "TB", nodesep: 18, ranksep: 34, edgesep: 8, marginx: group.parent ? 14 : 16, marginy: group.parent ? 14 : 16 });
     net.setDefaultEdgeLabel(() => ({}));
     for (const box of boxes) {
-      const title = box.group ? box.group.label : graph.nodes.name[box.node].slice(graph.nodes.name[box.node].lastIndexOf("/") + 1);
-      box.title = title.length > 30 ? `${title.slice(0, 29)}…` : title;
-      box.sub = box.group ? situs.plural(box.group.count, "op") : this.report.text(graph.nodes.op[box.node]);
-      if (!box.isOpen) net.setNode(box.key, { width: Math.max(96, Math.max(box.title.length, box.sub.length * 0.85) * 7.3 + (box.group ? 54 : 32)), height: 42 });
-      else net.setNode(box.key, {});
+      const title = Math.max(96, Math.max(box.title.length, box.sub.length * 0.85) * 7.3 + (box.group ? 54 : 32));
+      box.inner = box.isOpen ? this.layout(box.group) : null;
+      net.setNode(box.key, box.inner ? { width: Math.max(box.inner.width, title), height: box.inner.height + HEADER } : { width: title, height: 42 });
     }
-    for (const box of boxes) if (box.parent) net.setParent(box.key, box.parent);
-    const cache = new Map(), edges = new Map();
-    const { source, target, copied } = graph.edges;
-    for (let at = 0; at < source.length; at += 1) {
-      const from = this.standIn(source[at], cache), to = this.standIn(target[at], cache);
-      if (from === to) continue;
-      const key = `${from}\n${to}`, known = edges.get(key);
-      if (known) { known.count += 1; known.copied ||= copied[at]; } else edges.set(key, { from, to, count: 1, copied: copied[at] });
-    }
-    for (const edge of edges.values()) net.setEdge(edge.from, edge.to, { weight: Math.min(4, edge.count) });
+    const flows = [...(this.flows().get(group)?.values() ?? [])];
+    for (const flow of flows) net.setEdge(flow.from, flow.to, { weight: Math.min(4, flow.count) });
     dagre.layout(net);
-    return { net, boxes, edges };
+    const { width, height } = net.graph();
+    for (const box of boxes) Object.assign(box, net.node(box.key));
+    group.layout = { boxes, width: width > 0 ? width : 1, height: height > 0 ? height : 1, edges: flows.map((flow) => ({ ...flow, points: net.edge(flow.from, flow.to).points })) };
+    return group.layout;
   }
+  changed(group) { for (let at = group; at; at = at.parent) at.layout = null; }
   draw(refit) {
     if (!this.report.graphs.length || !this.frame.clientWidth) return;
     this.isDrawn = true;
-    const { net, boxes, edges } = this.layout(), svg = situs.svg, graph = this.report.graphs[this.number];
-    this.layer.replaceChildren();
+    const graph = this.report.graphs[this.number], { root } = this.tree();
     this.boxes = new Map();
-    for (const box of boxes.filter((each) => each.isOpen)) this.layer.append(this.cluster(box, net.node(box.key)));
-    for (const edge of edges.values()) {
-      const { points } = net.edge(edge.from, edge.to);
-      const [begin, ...rest] = points;
-      let d = `M${begin.x} ${begin.y}`;
-      for (let at = 0; at < rest.length - 1; at += 1) d += ` Q${rest[at].x} ${rest[at].y} ${(rest[at].x + rest[at + 1].x) / 2} ${(rest[at].y + rest[at + 1].y) / 2}`;
-      d += ` L${rest[rest.length - 1].x} ${rest[rest.length - 1].y}`;
-      this.layer.append(svg("path", { class: edge.copied ? "edge copied" : "edge", d, "marker-end": `url(#${edge.copied ? "arrow-copy" : "arrow"})`, "stroke-width": Math.min(4, 1 + Math.log2(edge.count) * 0.5) },
-        svg("title", {}, `${situs.plural(edge.count, "tensor")}${edge.copied ? ", copied between devices" : ""}`)));
-    }
-    for (const box of boxes.filter((each) => !each.isOpen)) this.layer.append(box.group ? this.closed(box, net.node(box.key)) : this.operation(box, net.node(box.key), graph));
-    const size = net.graph();
-    this.size = [size.width || 1, size.height || 1];
-    this.status.textContent = `${situs.count(graph.nodes.name.length)} operations, ${situs.count(boxes.length)} boxes shown`;
+    const whole = this.layout(root);
+    this.layer.replaceChildren(...this.inside(whole, 0, 0, graph));
+    this.size = [whole.width, whole.height];
+    this.status.textContent = `${situs.count(graph.nodes.name.length)} operations, ${situs.count(this.boxes.size)} boxes shown`;
     this.drawLegend(graph);
     if (refit) this.fit(); else this.place();
+  }
+  inside(layout, left, top, graph) {
+    const made = [];
+    for (const box of layout.boxes.filter((each) => each.inner)) {
+      const x = left + box.x - box.width / 2, y = top + box.y - box.height / 2;
+      made.push(this.cluster(box, x, y), ...this.inside(box.inner, x + (box.width - box.inner.width) / 2, y + HEADER, graph));
+    }
+    for (const edge of layout.edges) made.push(this.edge(edge, left, top));
+    for (const box of layout.boxes.filter((each) => !each.inner)) {
+      const at = { x: left + box.x, y: top + box.y, width: box.width, height: box.height };
+      made.push(box.group ? this.closed(box, at) : this.operation(box, at, graph));
+    }
+    return made;
+  }
+  edge(edge, left, top) {
+    const points = edge.points.map((each) => [left + each.x, top + each.y]), [begin, ...rest] = points, last = rest[rest.length - 1];
+    let d = `M${begin[0]} ${begin[1]}`;
+    for (let at = 0; at < rest.length - 1; at += 1) d += ` Q${rest[at][0]} ${rest[at][1]} ${(rest[at][0] + rest[at + 1][0]) / 2} ${(rest[at][1] + rest[at + 1][1]) / 2}`;
+    d += ` L${last[0]} ${last[1]}`;
+    return situs.svg("path", { class: edge.copied ? "edge copied" : "edge", d, "marker-end": `url(#${edge.copied ? "arrow-copy" : "arrow"})`, "stroke-width": Math.min(4, 1 + Math.log2(edge.count) * 0.5) },
+      situs.svg("title", {}, `${situs.plural(edge.count, "tensor")}${edge.copied ? ", copied between devices" : ""}`));
   }
   drawLegend(graph) {
     const used = [...new Set(graph.nodes.device)].sort((a, b) => a - b);
@@ -218,10 +231,10 @@ situs.GraphView = class {
       svg("rect", { x: left + 3, y: top + 3, width: at.width, height: at.height, rx: 8, class: "box behind" }), svg("rect", { x: left, y: top, width: at.width, height: at.height, rx: 8, class: "box" }),
       svg("text", { x: left + 14, y: at.y - 5, class: "name" }, box.title), svg("text", { x: left + 14, y: at.y + 8, class: "sub" }, box.sub), svg("text", { x: left + at.width - 14, y: at.y - 4, class: "sign" }, "+"), ...bars, svg("title", {}, `${box.group.label}: open`));
   }
-  cluster(box, at) {
-    const svg = situs.svg, left = at.x - at.width / 2, top = at.y - at.height / 2;
+  cluster(box, x, y) {
+    const svg = situs.svg;
     return this.acting(box, { class: "cluster", "aria-expanded": "true", "aria-label": `group ${box.group.label}, open` }, () => this.close(box.group),
-      svg("rect", { x: left, y: top - 10, width: at.width, height: at.height + 10, rx: 10, class: "field" }), svg("text", { x: left + 12, y: top + 6, class: "name" }, `− ${box.title}`), svg("title", {}, `${box.group.label}: close`));
+      svg("rect", { x, y, width: box.width, height: box.height, rx: 10, class: "field" }), svg("text", { x: x + 12, y: y + 19, class: "name" }, `− ${box.title}`), svg("title", {}, `${box.group.label}: close`));
   }
   shares(group) {
     if (!group.shares) {
@@ -234,13 +247,20 @@ situs.GraphView = class {
   }
   open(group) {
     const { open } = this.tree();
-    if (this.visible().length + group.nodes.length + group.groups.size > SEEN) { this.status.textContent = "That many boxes would not be readable: close another group first."; return; }
+    if (this.boxes.size + group.nodes.length + group.groups.size > SEEN) { this.status.textContent = "That many boxes would not be readable: close another group first."; return; }
     open.add(group);
+    this.changed(group);
     this.draw(true);
     this.boxes.get(group.path)?.focus({ preventScroll: true });
   }
+  closeAll() {
+    const { open } = this.tree();
+    for (const group of open) this.changed(group);
+    open.clear();
+  }
   close(group) {
     this.tree().open.delete(group);
+    this.changed(group);
     this.draw(true);
     this.boxes.get(group.path)?.focus({ preventScroll: true });
   }
@@ -248,8 +268,8 @@ situs.GraphView = class {
     this.number = number;
     if (this.choose) this.choose.value = String(number);
     const { open, place } = this.tree();
-    open.clear();
-    for (let at = place.get(node); at && at.parent; at = at.parent) open.add(at);
+    this.closeAll();
+    for (let at = place.get(node); at && at.parent; at = at.parent) { open.add(at); this.changed(at); }
     document.getElementById("graph")?.scrollIntoView({ block: "start" });
     this.draw(true);
     const box = this.boxes.get(`n${node}`);

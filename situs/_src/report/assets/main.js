@@ -60,7 +60,7 @@ situs.show = (reports, which) => {
   document.getElementById("nav").replaceChildren(...sections.filter((each) => each.id !== "overview").map((each) => situs.el("a", { href: `#${each.id}` }, each.querySelector("h2").textContent.replace(" side by side", ""))));
   const switcher = document.getElementById("which");
   switcher.hidden = reports.length < 2;
-  switcher.replaceChildren(...reports.map((report, at) => situs.el("button", { type: "button", "aria-pressed": String(at === which), onclick: () => situs.show(reports, at) }, reports.length > 1 ? "AB"[at] : "")));
+  if (reports.length > 1) switcher.replaceChildren(...reports.map((report, at) => situs.el("button", { type: "button", "aria-pressed": String(at === which), onclick: () => situs.show(reports, at) }, "AB"[at])));
   document.body.dataset.ready = "true";
 };
 
