@@ -15,7 +15,7 @@ import time
 from contextlib import AbstractContextManager, ExitStack
 from pathlib import Path
 from typing import Any
-from urllib.request import urlopen
+from urllib.request import Request, urlopen
 
 NAMES = ("chromium", "chromium-browser", "google-chrome", "chrome")
 FLAGS = (
@@ -64,8 +64,8 @@ class Browser:
         """Opens a file and waits until its script says that it is ready."""
         from websockets.sync.client import connect
 
-        with urlopen(f"{self._at}/json/list", timeout=PATIENCE) as answer:
-            target = next(each for each in json.load(answer) if each["type"] == "page")
+        with urlopen(Request(f"{self._at}/json/new?about:blank", method="PUT"), timeout=PATIENCE) as answer:
+            target = json.load(answer)
         page = Page(connect(target["webSocketDebuggerUrl"], max_size=None))
         for domain in ("Page", "Runtime", "Log", "Network"):
             page.call(f"{domain}.enable")
@@ -176,5 +176,6 @@ class Page:
         path.write_bytes(base64.b64decode(found["data"]))
 
     def close(self) -> None:
-        """Lets go of the page."""
+        """Closes the page."""
+        self.call("Page.close")
         self._open.close()

@@ -20,7 +20,9 @@ def large(operations: int = 10_000, steps: int = 1, scoped: bool = True) -> Data
         scope = f"block_{place // 500}/layer_{place // 50 % 10}/" if scoped else ""
         where = f"GPU:{place // 500 % 2}"
         line = f"/home/me/project/model.py:{10 + place % 300}"
-        graph.nodes.append(Node(f"{scope}MatMul_{place}", "MatMul", where, "default: first GPU", "", line, "float32[8, 8]"))
+        graph.nodes.append(
+            Node(f"{scope}MatMul_{place}", "MatMul", where, "default: first GPU", "", line, "float32[8, 8]")
+        )
         if place:
             graph.edges.append(Edge(place - 1, place, place % 500 == 0))
     for step in range(steps):

@@ -289,7 +289,9 @@ def test_memory_of_a_long_program_is_read_and_let_go_of(monkeypatch):
     with tf.report() as report, tf.device("GPU:3"):
         for number in range(40):
             tf.ones([1024 * (1 + number % 7)]) * 1.0
-    memory = next(each for each in report.to_json()["memory"] if report.to_json()["devices"][each["device"]]["name"] == "GPU:3")
+    memory = next(
+        each for each in report.to_json()["memory"] if report.to_json()["devices"][each["device"]]["name"] == "GPU:3"
+    )
     assert memory["peak"]["size"] >= 1024 * 7 * 4
     assert memory["times"] == sorted(memory["times"])
     assert max(memory["held"]) == memory["peak"]["size"]

@@ -55,7 +55,9 @@ def test_a_hostile_name_adds_no_element_and_survives_as_text(name):
 def test_only_the_scripts_and_the_style_of_the_page_may_run():
     text = page([small()])
     elements = Elements(text)
-    policy = next(attrs["content"] for tag, attrs in elements.found if attrs.get("http-equiv") == "Content-Security-Policy")
+    policy = next(
+        attrs["content"] for tag, attrs in elements.found if attrs.get("http-equiv") == "Content-Security-Policy"
+    )
     assert policy is not None
     assert "default-src 'none'" in policy
     assert "unsafe" not in policy
@@ -70,7 +72,9 @@ def test_the_page_loads_nothing():
     elements = Elements(page([small(), small()]))
     assert not [tag for tag, attrs in elements.found if tag in ("link", "img", "iframe", "object") or "src" in attrs]
     ours = "".join(body for tag, attrs, body in elements.texts if "data-report" not in attrs)
-    assert re.findall(r"\b(?:eval|new Function|XMLHttpRequest|importScripts|WebSocket|innerHTML|document\.write)\b", ours) in (
+    assert re.findall(
+        r"\b(?:eval|new Function|XMLHttpRequest|importScripts|WebSocket|innerHTML|document\.write)\b", ours
+    ) in (
         [],
         ["innerHTML"] * ours.count("innerHTML"),
     )
