@@ -246,6 +246,7 @@ from situs._src.ops.tensor_proto import make_tensor_proto as make_tensor_proto
 from situs._src.ops.timing import timestamp as timestamp
 from situs._src.ragged.tensor import RaggedTensor as RaggedTensor
 from situs._src.ragged.tensor import RaggedTensorSpec as RaggedTensorSpec
+from situs._src.report.report import report as report
 from situs._src.runtime.dispatch import executing_eagerly as executing_eagerly
 from situs._src.sparse.sequences import edit_distance as edit_distance
 from situs._src.sparse.tensor import SparseTensor as SparseTensor

@@ -410,6 +410,7 @@ from situs._src.ragged.parsing import parse_single_sequence_example as parse_sin
 from situs._src.ragged.strings import string_split as string_split
 from situs._src.ragged.tensor import RaggedTensor as RaggedTensor
 from situs._src.ragged.tensor import RaggedTensorSpec as RaggedTensorSpec
+from situs._src.report.report import report as report
 from situs._src.runtime.session.session import InteractiveSession as InteractiveSession
 from situs._src.runtime.session.session import Session as Session
 from situs._src.sparse.arithmetic import add_v1 as sparse_add

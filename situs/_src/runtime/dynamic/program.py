@@ -21,6 +21,7 @@ from situs._src.ir.graph.tensor import SymbolicTensor
 from situs._src.placement.dynamic import Decisions
 from situs._src.placement.search.plan import Plan as PlacementPlan
 from situs._src.placement.summary import seconds_text
+from situs._src.runtime import watch
 from situs._src.runtime.dynamic.learn import learn, shapes_of
 from situs._src.runtime.dynamic.links import wait_for
 from situs._src.runtime.dynamic.pilot import Pilot, Step, Verdict
@@ -86,10 +87,13 @@ class AdaptiveProgram(Program):
             if self.generation != engine.generation:
                 engine.bring_up_to_date(self)
             pilot = self._watching()
-            step = Step.PLAIN if pilot is None or recorder is not None else pilot.next()
+            apart = (
+                recorder is not None or watch.watcher is not None
+            )  # such runs take longer, and say nothing of others
+            step = Step.PLAIN if pilot is None or apart else pilot.next()
             if step is Step.PLAIN:
                 made = super().run(run, values, recorder, stoppable)
-                if pilot is not None and recorder is None:
+                if pilot is not None and not apart:
                     verdict = pilot.over(step, 0.0)
             elif step is Step.RECORD:
                 noted = Recorder()

@@ -19,12 +19,13 @@ import torch
 
 from situs._src.base import locks
 from situs._src.ir.graph.node import Operation
+from situs._src.runtime import watch
 from situs._src.runtime.eager import heap
 from situs._src.runtime.eager.bridge import torch_device
 from situs._src.runtime.eager.execute import verifying
 from situs._src.runtime.eager.torch_private import below_autograd
 from situs._src.runtime.plan.plan import Plan
-from situs._src.runtime.run import swap, threads
+from situs._src.runtime.run import swap, threads, trace
 from situs._src.runtime.run.compiled import CompiledProgram, Wish, wish_for
 from situs._src.runtime.run.cuda_graph import capturing
 from situs._src.runtime.run.emit import Function, emit
@@ -73,6 +74,7 @@ class Program:
         self._lock = locks.lock()
         self._emitted: Function | None = None
         self._asking: Function | None = None
+        self._relayed: tuple[trace.Relay, Function] | None = None  # while somebody watches
         self._is_final = False  # the function will not be made again
         self._runs = 0
         self._profiled = 0  # runs since somebody profiles: the first is not worth recording
@@ -100,7 +102,12 @@ class Program:
         if told is not None:
             recorder = Recorder() if self._profiled % 2 else None
             self._profiled += 1
-        start = clock()
+        watcher = watch.watcher
+        start = clock() if told is not None else 0.0
+        if watcher is not None:
+            began, noted = trace.now(), recorder or watcher.begin(self)
+            in_calls = recorder is not None or self._compiling is None or self.schedule is not None or stoppable
+            recorder = noted if in_calls else None
         try:
             with below_autograd():  # nothing here is recorded for PyTorch's own gradients
                 if (swap.switch.on or self._swaps) and self._can_swap:
@@ -116,6 +123,8 @@ class Program:
                     results = self.schedule.run(run, values, recorder)
                 elif stoppable:
                     results = self._stoppable(recorder)(run, *values)
+                elif recorder is not None and watcher is not None:
+                    results = self._watched(recorder, run, values)
                 elif recorder is not None:
                     results = emit(self.plan, recorder.around).function(run, *values)
                 else:
@@ -128,8 +137,12 @@ class Program:
                 elif told is not None and self._profiled > 1:
                     self._wait()
                     told.timed(self.plan, clock() - start)
+                if watcher is not None:
+                    watcher.end(self, noted, began, in_calls, None)
                 return results
         except Exception as error:
+            if watcher is not None:
+                watcher.end(self, noted, began, in_calls, error)
             raise _alone(explained(error), error) from None
 
     def ways(self) -> dict[Operation, str]:
@@ -156,6 +169,15 @@ class Program:
         if self._asking is None:
             self._asking = emit(self.plan, stoppable=True).function
         return self._asking
+
+    def _watched(self, recorder: Recorder, run: Run, values: Sequence[Any]) -> tuple[Any, ...]:
+        """A run that is recorded as all others are: what is emitted for it is kept."""
+        if self._relayed is None:
+            relay = trace.Relay()
+            self._relayed = relay, emit(self.plan, relay.around).function
+        relay, function = self._relayed
+        with relay.to(recorder):
+            return function(run, *values)
 
     @cached_property
     def _can_swap(self) -> bool:
