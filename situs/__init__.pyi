@@ -32,6 +32,7 @@ from situs import ragged as ragged
 from situs import random as random
 from situs import raw_ops as raw_ops
 from situs import saved_model as saved_model
+from situs import sets as sets
 from situs import signal as signal
 from situs import sparse as sparse
 from situs import strings as strings

@@ -26,6 +26,7 @@ from situs._src.ir.registry.op import Op
 from situs._src.ops.cast import cast
 from situs._src.ops.composite_values import SparseTensorValue
 from situs._src.ops.constant import convert_to_tensor
+from situs._src.ops.join import stack
 from situs._src.runtime.dispatch import on_composite
 from situs._src.runtime.symbolic.fold import partial_value
 from situs._src.tracing.spec import TensorSpec
@@ -193,6 +194,8 @@ def _int64(value: Any, what: str) -> Any:
         if not value.dtype.is_integer:
             raise DTypeError(f"The {what} of a sparse tensor are int64, got {shown(value)}.")
         return cast(value, dt.int64)
+    if isinstance(value, (list, tuple)) and any(isinstance(item, Tensor) for item in value):
+        return stack([_int64(item, what) for item in value])
     given = np.asarray(value) if not isinstance(value, TensorShape) else np.asarray(value.as_list())
     if given.size == 0 and what == "indices" and given.ndim < 2:
         raise ArgumentError(f"The indices of a sparse tensor have the shape [count, rank], got {shown(value)}.")

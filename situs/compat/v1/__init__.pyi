@@ -571,6 +571,7 @@ from situs.compat.v1 import ragged as ragged
 from situs.compat.v1 import random as random
 from situs.compat.v1 import resource_loader as resource_loader
 from situs.compat.v1 import saved_model as saved_model
+from situs.compat.v1 import sets as sets
 from situs.compat.v1 import signal as signal
 from situs.compat.v1 import sparse as sparse
 from situs.compat.v1 import spectral as spectral
