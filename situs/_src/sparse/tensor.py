@@ -29,6 +29,7 @@ from situs._src.ops.constant import convert_to_tensor
 from situs._src.ops.join import stack
 from situs._src.runtime.dispatch import on_composite
 from situs._src.runtime.symbolic.fold import partial_value
+from situs._src.tracing.extension_type import name_spec
 from situs._src.tracing.spec import TensorSpec
 from situs._src.tracing.type_spec import CompositeTensor, TypeSpec
 
@@ -180,6 +181,10 @@ _OF_VALUES = frozenset(
 def _on_values(op: Op, inputs: tuple[Any, ...], attrs: dict[str, Any], name: str | None) -> Any:
     if op.name == "Shape":
         return cast(inputs[0].dense_shape, attrs.get("out_type", dt.int32))
+    if op.name == "Size":
+        from situs._src.ops.reduce import reduce_prod
+
+        return cast(reduce_prod(inputs[0].dense_shape), attrs["out_type"])
     if op.name not in _OF_VALUES or not isinstance(inputs[0], SparseTensor):
         raise DTypeError(f"{op.name} takes no SparseTensor. Use a function of tf.sparse, or tf.sparse.to_dense.")
     return inputs[0].with_values(op(inputs[0].values, *inputs[1:], name=name, **attrs))
@@ -302,3 +307,6 @@ class SparseTensorSpec(TypeSpec):
         joined = np.concatenate(elements) if isinstance(elements[0], np.ndarray) else torch.cat(elements)
         shape = torch.stack([row[2] for row in rows]).amax(0)
         return [torch.cat(indices), joined, torch.cat([torch.tensor([len(rows)]), shape])]
+
+
+name_spec("tf.SparseTensorSpec", SparseTensorSpec)
