@@ -1,6 +1,7 @@
 # Written by scripts/write_api.py: edit what the engine exports instead.
 
 from situs import audio as audio
+from situs import autodiff as autodiff
 from situs import autograph as autograph
 from situs import bitwise as bitwise
 from situs import compat as compat

@@ -543,6 +543,7 @@ from situs._src.variables.updates import scatter_sub as scatter_sub
 from situs._src.variables.updates import scatter_update as scatter_update
 from situs.compat.v1 import app as app
 from situs.compat.v1 import audio as audio
+from situs.compat.v1 import autodiff as autodiff
 from situs.compat.v1 import bitwise as bitwise
 from situs.compat.v1 import compat as compat
 from situs.compat.v1 import contrib as contrib
