@@ -27,6 +27,7 @@ from situs import nest as nest
 from situs import nn as nn
 from situs import optimizers as optimizers
 from situs import placement as placement
+from situs import profiler as profiler
 from situs import quantization as quantization
 from situs import queue as queue
 from situs import ragged as ragged

@@ -24,7 +24,7 @@ from situs._src.ir.graph.function import FunctionGraph
 from situs._src.ops import control
 
 # Namespaces of TensorFlow that Situs does not have yet.
-LATER = ("lite", "profiler")
+LATER = ("lite",)
 
 
 class FuncGraph(FunctionGraph):
