@@ -72,6 +72,9 @@ from situs._src.ops.rearrange import space_to_batch as space_to_batch
 from situs._src.ops.rearrange import space_to_depth as space_to_depth
 from situs._src.ops.search import in_top_k as in_top_k
 from situs._src.ops.search import top_k as top_k
+from situs._src.sparse.beam_search import ctc_beam_search_decoder as ctc_beam_search_decoder
+from situs._src.sparse.lookups import embedding_lookup_sparse as embedding_lookup_sparse
+from situs._src.sparse.lookups import safe_embedding_lookup_sparse as safe_embedding_lookup_sparse
 from situs._src.sparse.sequences import ctc_greedy_decoder as ctc_greedy_decoder
 from situs._src.sparse.sequences import ctc_loss as ctc_loss
 from situs.nn import experimental as experimental
