@@ -620,7 +620,7 @@ def compiling(pretending, monkeypatch):
     """Lets the work be compiled, by a stand-in that runs what was traced; gives how often each was done."""
     done = {"compiled": 0, "called": 0}
 
-    def compiled(traced, exact=False):
+    def compiled(traced, exact=False, elsewhere=False):
         done["compiled"] += 1
 
         def call(values):

@@ -74,7 +74,7 @@ class AdaptiveProgram(Program):
         self.pilot: Pilot | None = None
         self._recorded: tuple[Plan, Sequence[Event], Mapping[SymbolicTensor, TensorShape]] | None = None
         self._before: Decisions | None = None  # what holds again if one device alone is slower
-        super().__init__(engine.planned(request), engine.pool, engine.swaps, engine.ordered)
+        super().__init__(engine.planned(request), engine.pool, engine.swaps, engine.ordered, engine.compiles)
 
     def run(
         self, run: Run, values: Sequence[Any], recorder: Recorder | None = None, stoppable: bool = False
@@ -117,7 +117,8 @@ class AdaptiveProgram(Program):
         """Runs another plan from now on, as if it had been made for it; nobody is running it meanwhile."""
         for name in ("_can_swap", "_cards"):
             self.__dict__.pop(name, None)
-        Program.__init__(self, plan, self.engine.pool, self.engine.swaps, self.engine.ordered)
+        engine = self.engine
+        Program.__init__(self, plan, engine.pool, engine.swaps, engine.ordered, engine.compiles)
         self.generation = generation
 
     def _watching(self) -> Pilot | None:

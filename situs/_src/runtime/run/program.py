@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -24,9 +24,10 @@ from situs._src.runtime.eager import heap
 from situs._src.runtime.eager.bridge import torch_device
 from situs._src.runtime.eager.execute import verifying
 from situs._src.runtime.eager.torch_private import below_autograd
-from situs._src.runtime.plan.plan import Plan
+from situs._src.runtime.passes.sum_parts import with_sums
+from situs._src.runtime.plan.plan import Plan, slots_in
 from situs._src.runtime.run import swap, threads, trace
-from situs._src.runtime.run.compiled import CompiledProgram, Wish, wish_for
+from situs._src.runtime.run.compiled import CompiledProgram, Wish, demand_compiler, wish_for
 from situs._src.runtime.run.cuda_graph import capturing
 from situs._src.runtime.run.emit import Function, emit
 from situs._src.runtime.run.failure import explained
@@ -63,9 +64,17 @@ class Program:
         pool: The threads for work that can overlap; None to run everything in the caller's thread.
         swaps: Whether values may be moved to the host if they do not fit on a GPU, though not all graphs may do so.
         ordered: Whether effects happen in the order of the program, also on a pool.
+        compiles: Whether it is compiled if its functions say nothing of that; None leaves it to the process.
     """
 
-    def __init__(self, plan: Plan, pool: threads.Pool | None, swaps: bool = False, ordered: bool = False) -> None:
+    def __init__(
+        self,
+        plan: Plan,
+        pool: threads.Pool | None,
+        swaps: bool = False,
+        ordered: bool = False,
+        compiles: bool | None = None,
+    ) -> None:
         self.plan = plan
         self._swaps = swaps
         self.schedule = None if pool is None else threads.schedule(plan, pool, ordered)
@@ -78,11 +87,12 @@ class Program:
         self._is_final = False  # the function will not be made again
         self._runs = 0
         self._profiled = 0  # runs since somebody profiles: the first is not worth recording
-        wish = wish_for(plan)
+        wish = wish_for(plan, compiles)
         self._capturing = None if verifying() else capturing(plan, wish)
         self._why_uncompiled = self._refused(wish)
         compiles_here = wish is not None and self._capturing is None and not self._why_uncompiled
         self._compiling = CompiledProgram(plan, wish) if wish is not None and compiles_here else None
+        self._needs_compiler = wish is not None and wish.asked and not self._why_uncompiled
 
     def run(
         self, run: Run, values: Sequence[Any], recorder: Recorder | None = None, stoppable: bool = False
@@ -96,8 +106,12 @@ class Program:
             stoppable: Whether the run may be told to stop, so that no call begins after that.
 
         Raises:
+            NotFoundError: a function was to be compiled, and there is no compiler.
             OpError: a call failed; the error names the operation and the user's line that made it.
         """
+        if self._needs_compiler:
+            demand_compiler(self.plan)
+            self._needs_compiler = False
         told = listener if recorder is None else None
         if told is not None:
             recorder = Recorder() if self._profiled % 2 else None
@@ -192,6 +206,11 @@ class Program:
     def _cards(self) -> list[torch.device]:
         return [torch_device(device) for device in {call.device for call in self.plan.calls} if device.is_card]
 
+    def _with_sums(self) -> Plan:
+        plan = self.plan
+        calls = with_sums(plan.calls, slots_in(plan.outputs), plan.assignments) if plan.as_known else plan.calls
+        return plan if calls is plan.calls else replace(plan, calls=calls)
+
     def _function(self) -> Function:
         """The plan as a function: in Python at first, and partly in TorchScript when it has run a few times."""
         self._runs += 1
@@ -207,7 +226,7 @@ class Program:
             self._emitted = emit(self.plan, checking(self.plan) if checks else None).function
         if self._runs >= SCRIPTED_AFTER and not self._is_final:
             self._is_final = True
-            plan = self.plan if verifying() else scripted(self.plan)
+            plan = self.plan if verifying() else scripted(self._with_sums())
             if plan is not self.plan:
                 self._emitted = emit(plan).function
 
