@@ -177,7 +177,7 @@ def _sampled(
             found = part
             break
     top, left, bottom, right = found
-    edges = np.float32([top, left, bottom, right]) / np.float32([high, wide, high, wide])
+    edges = np.array([top, left, bottom, right], np.float32) / np.array([high, wide, high, wide], np.float32)
     return (
         torch.tensor([top, left, 0]).to(image_size.dtype),
         torch.tensor([bottom - top, right - left, -1]).to(image_size.dtype),
@@ -193,7 +193,7 @@ def _objects(boxes: torch.Tensor, high: int, wide: int) -> list[_Rectangle]:
             raise InvalidArgumentError(
                 f"All bounding box coordinates must be in [0.0, 1.0], and are [y_min, x_min, y_max, x_max]; got {box}."
             )
-    pixels = (flat * np.float32([high, wide, high, wide])).astype(np.int64)
+    pixels = (flat * np.array([high, wide, high, wide], np.float32)).astype(np.int64)
     return [_Rectangle(*box) for box in pixels.tolist()]
 
 
