@@ -375,7 +375,8 @@ def _key_counter_state(key: object, counter: Any, size: int) -> Any:
         return stack([cast(word, dt.int64) for word in words])
     counts = plain(counter, "counter")
     if not isinstance(counts, tuple) or len(counts) != size - 1:
-        raise ArgumentError(f"A counter of this algorithm has the shape [{size - 1}], got {counter!r}.")
+        count = "one integer" if size == 2 else "two integers"
+        raise ArgumentError(f"A counter consists of {count} for this algorithm, got {counter!r}.")
     return *counts, plain(key, "key")
 
 

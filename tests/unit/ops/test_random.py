@@ -484,7 +484,7 @@ def test_threefry_is_refused_as_it_is_without_xla(alg):
     assert Generator.from_non_deterministic_state(alg).state.shape == [2]
     assert tf.random.create_rng_state(3, alg).numpy().tolist() == [3, 0]
     for call in (lambda: Generator.from_state([1, 2, 3], alg), lambda: Generator.from_key_counter(5, [1, 2], alg)):
-        with pytest.raises(ValueError, match=r"two integers|shape"):
+        with pytest.raises(ValueError, match=r"consists of (two|one)"):
             call()
 
 
