@@ -341,7 +341,7 @@ def stateless_sample_distorted_bounding_box(
     Example:
         >>> box = stateless_sample_distorted_bounding_box([64, 64, 3], [[[0.1, 0.2, 0.9, 0.8]]], seed=[1, 2])
         >>> box.size.numpy().tolist()
-        [32, 32, -1]
+        [22, 27, -1]
     """
     wanted = _wanted(aspect_ratio_range, area_range, max_attempts, use_image_if_no_bounding_boxes)
     return _of_op(

@@ -695,8 +695,8 @@ def test_many_seeds_are_those_of_one_after_the_other():
         (lambda g: g.split("a"), SitusError, "The number of generators must be a single integer"),
         (lambda g: g.make_seeds([]), SitusError, "The number of seeds must be a single integer"),
         (lambda g: g.skip(1.5), SitusError, "The number of draws to skip must be a single integer"),
-        (lambda g: Generator.from_seed(1, alg=dt.float32), InvalidArgumentError, "`alg` got unsupported value"),
-        (lambda g: Generator.from_seed(1, alg=np.zeros(3)), InvalidArgumentError, "`alg` got unsupported value"),
+        (lambda g: Generator.from_seed(1, alg=dt.float32), TypeError, "convert argument `alg`"),
+        (lambda g: Generator.from_seed(1, alg=np.zeros(3)), TypeError, "convert argument `alg`"),
     ],
 )
 def test_generators_refuse_counts_and_algorithms_that_are_none(call, kind, message):
