@@ -306,7 +306,9 @@ def _wanted(aspects: Any, areas: Any, max_attempts: Any, whole_image: Any) -> di
         "aspect_ratio_range": _range(aspects, (0.75, 1.33), "aspect_ratio_range", None),
         "area_range": _range(areas, (0.05, 1.0), "area_range", 1.0),
         "max_attempts": attempts,
-        "use_image_if_no_bounding_boxes": as_bool(bool(whole_image), "use_image_if_no_bounding_boxes"),
+        "use_image_if_no_bounding_boxes": as_bool(
+            False if whole_image is None else whole_image, "use_image_if_no_bounding_boxes"
+        ),
     }
 
 
@@ -379,7 +381,10 @@ def sample_distorted_bounding_box_v1(
     name: str | None = None,
 ) -> SampledBox:
     """A random part of an image that shows enough of one of the objects in it, with TensorFlow 1's two seeds."""
-    seeds = {"seed": as_int(seed or 0, "seed"), "seed2": as_int(seed2 or 0, "seed2")}
+    seeds = {
+        "seed": as_int(0 if seed is None else seed, "seed"),
+        "seed2": as_int(0 if seed2 is None else seed2, "seed2"),
+    }
     _require_seed(*seeds.values())
     wanted = _wanted(aspect_ratio_range, area_range, max_attempts, use_image_if_no_bounding_boxes)
     return _of_op(
