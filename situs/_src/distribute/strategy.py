@@ -305,7 +305,12 @@ class StrategyExtended:
         the other could not.
         """
         kwargs = dict(kwargs or {})
-        if isinstance(fn, Function) and here.graph is None and len(self.worker_devices) > 1 and not functions_run_eagerly():
+        if (
+            isinstance(fn, Function)
+            and here.graph is None
+            and len(self.worker_devices) > 1
+            and not functions_run_eagerly()
+        ):
             return self._with_all_replicas(fn)(tuple(args), kwargs)
         places = [ReplicaContext(self._strategy, n, name) for n, name in enumerate(self.worker_devices)]
 
