@@ -168,6 +168,7 @@ class _Search:
         try:
             for name, place in rules:
                 found.append(self._try(level, name, place))
+                self._report(_best(found))
         except KeyboardInterrupt:
             if not self.tried:
                 raise
@@ -185,6 +186,8 @@ class _Search:
 
     def _from_smaller(self, level: _Level, budget: float, moves: int | None) -> list[Candidate]:
         """Placements of a large graph that come from smaller ones, refined on each level on the way back."""
+        if self._is_late():
+            return []
         smaller = coarsen(self.problem)
         seen: list[Candidate] = []
 
@@ -201,6 +204,8 @@ class _Search:
 
         place: list[int] | None = None
         for i in reversed(range(len(smaller))):
+            if self._is_late():
+                break
             inner = _Level(smaller[i].problem, groups_of(smaller[i].problem), self.objective)
             if place is None:
                 rules = [*inner.rules.quick(), *inner.rules.thorough(self.objective, QUICK * self.effort)]
@@ -216,6 +221,12 @@ class _Search:
                 show(i, of_node)
             place = [of_node[c] for c in smaller[i].cluster_of]
         return seen
+
+    def _is_late(self) -> bool:
+        """Whether the time is over, or the user has interrupted."""
+        if self.clock.left == 0.0:
+            self.clock.was_cut = True
+        return self.clock.was_cut or self.clock.was_interrupted
 
     def _finish(self, level: _Level, best: Candidate, budget: float) -> Candidate:
         """What OR-Tools makes of it, where it is there and the problem is small enough."""
@@ -240,7 +251,7 @@ class _Search:
         return best
 
     def _report(self, candidate: Candidate) -> None:
-        if self.progress is not None and candidate.found.excess == 0:
+        if self.progress is not None and candidate.found.fits:
             self.progress(candidate.found.value, candidate.name)
 
     def _closest(self, level: _Level, best: Candidate) -> str:
