@@ -22,6 +22,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from situs._src.base.errors import ArgumentError, shown
 from situs._src.base.export import export
+from situs._src.base.progress import working
 from situs._src.placement.search import conflict, every, exact
 from situs._src.placement.search.conflict import InfeasibleError
 from situs._src.placement.search.flat import Blocks, Flat, flatten
@@ -81,7 +82,15 @@ def search(
     given = {"previous": previous} if previous is not None else {}
     clock = Clock(budget if moves is None else None)
     effort = TABLES * (budget if moves is None else DEFAULT)
-    return _Search(problem, objective, seed, progress, {**given, **(seeds or {})}, clock, effort).run(budget, moves)
+    best: list[tuple[float, str]] = []  # the value of the best so far, and what found it
+
+    def note(value: float, what: str) -> None:
+        best[:] = [(value, what)]
+        if progress is not None:
+            progress(value, what)
+
+    with working("Searching a placement", lambda: "best {:.6g} ({})".format(*best[0]) if best else "nothing yet"):
+        return _Search(problem, objective, seed, note, {**given, **(seeds or {})}, clock, effort).run(budget, moves)
 
 
 class _Search:

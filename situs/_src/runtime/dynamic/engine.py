@@ -75,6 +75,7 @@ class DynamicEngine(Engine):
         swaps: Whether runs may move values to the host that do not fit on a GPU.
         ordered: Whether effects happen in the order of the program, also on a pool.
         fixed: Operations whose devices are given, such as the arguments of a function.
+        compiles: Whether programs are compiled of whose functions nothing is said; None leaves it to the process.
         caller: The device that the scope around a call asks for: what asks for none of its own goes there if it can.
         state: Gives the state whose variables move with their operations; None where these have homes of their own.
         store: The measured costs; by default those of the user.
@@ -94,6 +95,7 @@ class DynamicEngine(Engine):
         swaps: bool = False,
         ordered: bool = False,
         fixed: Mapping[Operation, Device] | None = None,
+        compiles: bool | None = None,
         caller: Device | None = None,
         state: Callable[[], State] | None = None,
         store: CostStore | None = None,
@@ -109,6 +111,7 @@ class DynamicEngine(Engine):
             swaps=swaps,
             ordered=ordered,
             fixed=fixed,
+            compiles=compiles,
         )
         self.placer = placer
         self.plan: Plan | None = None  # of the run that leads

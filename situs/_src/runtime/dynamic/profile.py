@@ -15,6 +15,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from math import inf
+from typing import Any
 
 from situs._src.base import locks
 from situs._src.base.devices.inventory import process
@@ -60,6 +61,19 @@ class Profile:
         ]
         kept = f"{self.runs} runs recorded; {len(rows)} measured costs and {len(links)} links in {self.store.path}"
         return "\n".join([*lines, *links, kept])
+
+    def to_dict(self) -> dict[str, Any]:
+        """What was measured as plain data that JSON can hold: times in seconds, longest first, and links."""
+        rows = sorted(self.store.items(), key=lambda row: -row[2].median)
+        costs = [
+            {"op": key.family.split(" ", 1)[0], "sizes": str(key.sizes), "device": kind, "seconds": found.median}
+            for kind, key, found in rows
+        ]
+        links = {
+            name: {"latency": link.latency, "seconds_per_byte": link.per_byte}
+            for name, link in sorted(self.store.links().items())
+        }
+        return {"runs": self.runs, "costs": costs, "links": links, "file": str(self.store.path)}
 
     def __repr__(self) -> str:
         return f"<profile of {self.runs} runs: {len(self.store)} measured costs, {len(self.store.links())} links>"

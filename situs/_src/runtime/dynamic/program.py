@@ -21,6 +21,7 @@ from situs._src.ir.graph.tensor import SymbolicTensor
 from situs._src.placement.dynamic import Decisions
 from situs._src.placement.search.plan import Plan as PlacementPlan
 from situs._src.placement.summary import seconds_text
+from situs._src.runtime import watch
 from situs._src.runtime.dynamic.learn import learn, shapes_of
 from situs._src.runtime.dynamic.links import wait_for
 from situs._src.runtime.dynamic.pilot import Pilot, Step, Verdict
@@ -73,7 +74,7 @@ class AdaptiveProgram(Program):
         self.pilot: Pilot | None = None
         self._recorded: tuple[Plan, Sequence[Event], Mapping[SymbolicTensor, TensorShape]] | None = None
         self._before: Decisions | None = None  # what holds again if one device alone is slower
-        super().__init__(engine.planned(request), engine.pool, engine.swaps, engine.ordered)
+        super().__init__(engine.planned(request), engine.pool, engine.swaps, engine.ordered, engine.compiles)
 
     def run(
         self, run: Run, values: Sequence[Any], recorder: Recorder | None = None, stoppable: bool = False
@@ -86,10 +87,13 @@ class AdaptiveProgram(Program):
             if self.generation != engine.generation:
                 engine.bring_up_to_date(self)
             pilot = self._watching()
-            step = Step.PLAIN if pilot is None or recorder is not None else pilot.next()
+            apart = (
+                recorder is not None or watch.watcher is not None
+            )  # such runs take longer, and say nothing of others
+            step = Step.PLAIN if pilot is None or apart else pilot.next()
             if step is Step.PLAIN:
                 made = super().run(run, values, recorder, stoppable)
-                if pilot is not None and recorder is None:
+                if pilot is not None and not apart:
                     verdict = pilot.over(step, 0.0)
             elif step is Step.RECORD:
                 noted = Recorder()
@@ -113,7 +117,8 @@ class AdaptiveProgram(Program):
         """Runs another plan from now on, as if it had been made for it; nobody is running it meanwhile."""
         for name in ("_can_swap", "_cards"):
             self.__dict__.pop(name, None)
-        Program.__init__(self, plan, self.engine.pool, self.engine.swaps, self.engine.ordered)
+        engine = self.engine
+        Program.__init__(self, plan, engine.pool, engine.swaps, engine.ordered, engine.compiles)
         self.generation = generation
 
     def _watching(self) -> Pilot | None:
