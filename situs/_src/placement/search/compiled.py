@@ -73,6 +73,12 @@ class Library:
         )
         return _found(done, found)
 
+    def every(self, flat: Flat, objective: Objective) -> tuple[list[int], Found]:
+        """As `pure.every`."""
+        table, found, place = _as_struct(flat), _CFound(), np.empty(flat.blocks, np.int32)
+        done = self._functions.situs_every(ctypes.byref(table), CODES[objective], _address(place), ctypes.byref(found))
+        return place.tolist(), Found(*_found(done, found).rank[::-1], 1)
+
     def list_schedule(self, flat: Flat, rank: Sequence[float], width: int) -> list[int]:
         """As `lists.list_schedule`."""
         table, ranks, place = _as_struct(flat), np.array(rank, np.float64), np.empty(flat.blocks, np.int32)

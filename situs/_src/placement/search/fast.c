@@ -827,26 +827,66 @@ int situs_anneal(const Flat *p, const Schedule *s, int32_t *place, const volatil
     return s->objective == MAX_LOAD ? anneal_load(p, s, place, stop, found) : anneal_whole(p, s, place, stop, found);
 }
 
-int situs_evaluate(const Flat *p, int32_t objective, const int32_t *place, Found *found) {
-    int ok;
-    int32_t *dev = room(p->nodes, 4);
-    StepRoom step_room = {0};
-    CallRoom call_room = {0};
-    LoadRoom w = {room(p->devices, 8), room(p->devices, 8), room((size_t)p->bundles * p->devices, 4), room(p->bundles, 4)};
-    ok = dev && w.load && w.held && w.count && w.away;
-    if (objective == STEP) ok = ok && make_step_room(p, &step_room);
-    if (objective == LATENCY) ok = ok && make_call_room(p, &call_room);
-    if (ok && objective == MAX_LOAD) {
-        load_all(p, &w, place);
-        found->value = largest(p, &w, &found->excess);
-    } else if (ok) {
-        for (int32_t b = 0; b < p->blocks; b++) spread(p, dev, b, place[b]);
-        if (objective == LATENCY) found->value = latency(p, dev, &call_room, INFINITY, &found->excess);
-        else found->value = step_time(p, dev, &step_room, 0, INFINITY), found->excess = step_excess(p, dev, &step_room);
+typedef struct {
+    int32_t *dev;
+    StepRoom step;
+    CallRoom call;
+    LoadRoom load;
+} Rooms;
+
+static int make_rooms(const Flat *p, int32_t objective, Rooms *r) {
+    LoadRoom load = {room(p->devices, 8), room(p->devices, 8), room((size_t)p->bundles * p->devices, 4), room(p->bundles, 4)};
+    int ok = load.load && load.held && load.count && load.away;
+    r->load = load;
+    r->dev = room(p->nodes, 4);
+    if (objective == STEP) ok = ok && make_step_room(p, &r->step);
+    if (objective == LATENCY) ok = ok && make_call_room(p, &r->call);
+    return ok && r->dev;
+}
+
+static void free_rooms(Rooms *r) {
+    free(r->load.load), free(r->load.held), free(r->load.count), free(r->load.away), free(r->dev);
+    free_step_room(&r->step), free_call_room(&r->call);
+}
+
+static double value_of(const Flat *p, int32_t objective, const int32_t *place, Rooms *r, double *excess) {
+    if (objective == MAX_LOAD) {
+        load_all(p, &r->load, place);
+        return largest(p, &r->load, excess);
     }
+    for (int32_t b = 0; b < p->blocks; b++) spread(p, r->dev, b, place[b]);
+    if (objective == LATENCY) return latency(p, r->dev, &r->call, INFINITY, excess);
+    *excess = step_excess(p, r->dev, &r->step);
+    return step_time(p, r->dev, &r->step, 0, INFINITY);
+}
+
+int situs_evaluate(const Flat *p, int32_t objective, const int32_t *place, Found *found) {
+    Rooms r = {0};
+    int ok = make_rooms(p, objective, &r);
+    if (ok) found->value = value_of(p, objective, place, &r, &found->excess);
     found->tried = 1;
-    free(w.load), free(w.held), free(w.count), free(w.away), free(dev);
-    free_step_room(&step_room), free_call_room(&call_room);
+    free_rooms(&r);
     return ok;
 }
 
+/* The best of all placements, the first among equals; the last block changes fastest. */
+int situs_every(const Flat *p, int32_t objective, int32_t *place, Found *found) {
+    Rooms r = {0};
+    int32_t *now = room(p->blocks, 4), *at = calloc(p->blocks + 1, 4), b = 0;
+    int ok = now && at && make_rooms(p, objective, &r);
+    for (int32_t i = 0; ok && i < p->blocks; i++) now[i] = p->candidate[p->candidate_start[i]];
+    for (found->tried = 0; ok && b >= 0;) {
+        double excess = 0.0, value = value_of(p, objective, now, &r, &excess);
+        if (!found->tried++ || better(value, excess, found)) {
+            found->value = value, found->excess = excess;
+            memcpy(place, now, (size_t)p->blocks * 4);
+        }
+        for (b = p->blocks - 1; b >= 0; b--) {
+            if (++at[b] == p->candidate_start[b + 1] - p->candidate_start[b]) at[b] = 0;
+            now[b] = p->candidate[p->candidate_start[b] + at[b]];
+            if (at[b]) break;
+        }
+    }
+    free(now), free(at), free_rooms(&r);
+    return ok;
+}

@@ -68,12 +68,12 @@ class Rules:
 
     def quick(self) -> Iterator[tuple[str, Place]]:
         """Starting points that look at each block once, with their names."""
+        yield "greedy", self._list(self.flat, lists.in_order(self.flat), 1)
         for d in self.devices:
             yield f"one device, {self.problem.devices[d].name}", self.single(d)
         for name, order in list(self.orders.items())[:QUICK]:
             yield f"fill, {name} order", self.fill(order)
             yield f"balanced, {name} order", self.fill(order, balanced=True)
-        yield "greedy", self._list(self.flat, lists.in_order(self.flat), 1)
         ranks = lists.ranks(self.flat)
         yield "heft", self._list(self.flat, ranks, 1)
         yield "etf", self._list(self.flat, ranks, WIDTH)
