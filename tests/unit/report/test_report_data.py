@@ -14,7 +14,8 @@ from tests.unit.report.made import small
 
 PARTS = {
     "schema", "version", "title", "program", "versions", "notes", "devices", "lanes", "events", "kinds", "waits",
-    "critical", "idle", "memory", "graphs", "totals", "placements", "traces", "compiled", "left_out", "strings", "sources",
+    "critical", "idle", "memory", "graphs", "totals", "placements", "traces", "compiled", "left_out", "strings",
+    "sources",
 }  # fmt: skip
 
 
