@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV   ?= .venv
 BIN    := $(VENV)/bin
 
-.PHONY: venv dev demo test test-browser test-keras test-oldest coverage check bench clean
+.PHONY: venv dev demo docs test test-browser test-keras test-oldest coverage check bench clean
 
 venv: $(BIN)/.installed
 dev: $(BIN)/.installed-dev
@@ -22,6 +22,10 @@ $(BIN)/.installed-dev: $(BIN)/.installed
 
 demo: venv
 	$(BIN)/situs demo
+
+# The site: guides, API reference, decisions, results. It can be opened and searched without a server.
+docs: dev
+	$(BIN)/python -m scripts.build_site build/site
 
 check: dev
 	PATH="$(CURDIR)/$(BIN):$$PATH" scripts/check

@@ -1,6 +1,7 @@
 # Written by scripts/write_api.py: edit what the engine exports instead.
 
 from situs import audio as audio
+from situs import autodiff as autodiff
 from situs import autograph as autograph
 from situs import bitwise as bitwise
 from situs import compat as compat
@@ -26,12 +27,14 @@ from situs import nest as nest
 from situs import nn as nn
 from situs import optimizers as optimizers
 from situs import placement as placement
+from situs import profiler as profiler
 from situs import quantization as quantization
 from situs import queue as queue
 from situs import ragged as ragged
 from situs import random as random
 from situs import raw_ops as raw_ops
 from situs import saved_model as saved_model
+from situs import sets as sets
 from situs import signal as signal
 from situs import sparse as sparse
 from situs import strings as strings

@@ -51,7 +51,9 @@ def program(variables, steps, x):
 def test_programs_do_what_they_do_uncompiled(fast, monkeypatch, steps):
     monkeypatch.setattr(compiled_region, "TRIALS", 0)
     monkeypatch.setattr(inductor, "missing", lambda on_card: None)
-    monkeypatch.setattr(inductor, "compiled", lambda traced, exact=False: lambda values: traced.graph(*values))
+    monkeypatch.setattr(
+        inductor, "compiled", lambda traced, exact=False, elsewhere=False: lambda values: traced.graph(*values)
+    )
     made = []
     with tf.device("/cpu:0"):
         for jit_compile in (None, True):

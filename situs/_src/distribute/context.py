@@ -8,8 +8,11 @@ strategy.run(fn)    inside fn: that strategy, in the context of one replica
 from __future__ import annotations
 
 import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from situs._src.base.devices.scope import here
 from situs._src.base.export import export
 from situs._src.variables.replication import strategies
 
@@ -27,6 +30,7 @@ class Entered(NamedTuple):
 class _Stack(threading.local):
     def __init__(self) -> None:
         self.entered: tuple[Entered, ...] = ()
+        self.saves = False  # what is traced will be saved, for one replica
 
 
 stack = _Stack()
@@ -73,4 +77,15 @@ def replica_number() -> int | None:
     return stack.entered[-1].replica.replica_number  # type: ignore[no-any-return]
 
 
-strategies.has_strategy, strategies.replica_number = has_strategy, replica_number
+@contextmanager
+def saving() -> Iterator[None]:
+    """No strategy holds in here, and of its variables there is the first component alone: so functions are saved."""
+    before = stack.entered, here.replica, stack.saves
+    stack.entered, here.replica, stack.saves = (), None, True
+    try:
+        yield
+    finally:
+        stack.entered, here.replica, stack.saves = before
+
+
+strategies.has_strategy, strategies.replica_number, strategies.saving = has_strategy, replica_number, saving

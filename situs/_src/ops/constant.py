@@ -56,7 +56,13 @@ def _const_kernel(*, value: np.ndarray[Any, Any], dtype: DType, device: torch.de
     return made if dtype is dt.string else made.to(device)
 
 
-@export("constant")
+@export(
+    "constant",
+    differs="A Python integer that does not fit the dtype is a TypeError, where TensorFlow wraps it around; 1e39 "
+    "is infinite, as it is with dtype=tf.float32 in both. A NumPy value among the leaves decides the "
+    "dtype: [True, 1] is int32, [1, np.float64(2)] is float64, [np.int64(1)] is int64. A tensor is copied "
+    "to the device that is asked for. No constant is cached: placement is decided each time.",
+)
 def constant(
     value: ArrayLike, dtype: DTypeLike | None = None, shape: ShapeLike | None = None, name: str = "Const"
 ) -> Tensor:

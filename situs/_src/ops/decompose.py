@@ -220,7 +220,12 @@ def _cholesky_kernel(input: torch.Tensor) -> Any:
 _cholesky.gradient(rules.cholesky_gradient)
 
 
-@export("linalg.cholesky", v1=("cholesky", "linalg.cholesky"))
+@export(
+    "linalg.cholesky",
+    v1=("cholesky", "linalg.cholesky"),
+    differs="A matrix that is not positive definite, or has NaN or infinities in it, is an error; TensorFlow "
+    "returns NaN on the CPU.",
+)
 def cholesky(input: ArrayLike, name: str | None = None) -> Tensor:
     """Finds the lower triangular factors L of positive definite matrices: L times its adjoint.
 
@@ -542,7 +547,11 @@ def _svd_kernel(
 _svd.gradient(rules.svd_gradient)
 
 
-@export("linalg.svd", v1=("svd", "linalg.svd"))
+@export(
+    "linalg.svd",
+    v1=("svd", "linalg.svd"),
+    differs="NaN and infinities are an error; TensorFlow returns NaN on the CPU.",
+)
 def svd(tensor: ArrayLike, full_matrices: bool = False, compute_uv: bool = True, name: str | None = None) -> Any:
     """Finds the singular values of matrices, and their singular vectors.
 
@@ -658,7 +667,11 @@ _eigh.gradient(rules.eigh_gradient)
 _eig.gradient(rules.eig_gradient)
 
 
-@export("linalg.eigh", v1=("self_adjoint_eig", "linalg.eigh"))
+@export(
+    "linalg.eigh",
+    v1=("self_adjoint_eig", "linalg.eigh"),
+    differs="NaN and infinities are an error; TensorFlow returns NaN on the CPU.",
+)
 def eigh(tensor: ArrayLike, name: str | None = None) -> tuple[Tensor, Tensor]:
     """Finds the eigenvalues of self-adjoint matrices, in ascending order, and their eigenvectors.
 

@@ -35,7 +35,7 @@ from situs._src.ops.array import as_attribute, reshape
 from situs._src.ops.attribute import plain
 from situs._src.ops.cast import cast
 from situs._src.ops.constant import constant, convert_to_tensor, zeros, zeros_like
-from situs._src.ops.define import CPU, op
+from situs._src.ops.define import CPU, GPU, op
 from situs._src.ops.join import concat, stack
 from situs._src.ops.naming import Composed
 from situs._src.ops.philox.words import block
@@ -43,6 +43,7 @@ from situs._src.ops.random import checked_sizes
 from situs._src.ops.reduce import reduce_prod
 from situs._src.ops.seeds import as_seed
 from situs._src.runtime.eager import determinism
+from situs._src.runtime.eager.allocations import enter_variable
 from situs._src.runtime.eager.cell import Cell
 from situs._src.variables.capture import captured_variable
 from situs._src.variables.eager import Variable
@@ -245,7 +246,8 @@ def _advance(cell: Cell, count: int) -> tuple[int, int, int]:
     with cell.lock:
         low, high, key = cell.read().tolist()
         counter = (low % WORD + high % WORD * WORD + count * BLOCKS_PER_OUTPUT) % COUNTERS
-        cell.value = torch.tensor([_signed(counter % WORD), _signed(counter // WORD), key])
+        words = [_signed(counter % WORD), _signed(counter // WORD), key]
+        cell.value = torch.tensor(words, device=cell.value.device)
         return low, high, key
 
 
@@ -256,6 +258,35 @@ _skip.shape(lambda ref, alg, delta: TensorShape([3]))
 @_skip.kernel(CPU)
 def _skip_kernel(ref: Cell, alg: Any, delta: Any) -> torch.Tensor:
     return torch.tensor(_advance(ref, int(delta)))
+
+
+@_skip.kernel(GPU)
+def _skip_on_card(ref: Cell, alg: Any, delta: Any) -> torch.Tensor:
+    """The same where the state lies on a GPU: it is changed there, and nobody waits for it."""
+    with ref.lock:
+        before: torch.Tensor = ref.read()
+        ref.value = _advanced(before, int(delta))
+    enter_variable(ref.value, ref.place.device, ref.name)
+    return before
+
+
+def _advanced(state: torch.Tensor, count: int) -> torch.Tensor:
+    """The state after `count` numbers, by PyTorch's ops: sums of 64 bits wrap around, and a carry is seen in them."""
+    high, low = divmod(count * BLOCKS_PER_OUTPUT, WORD)
+    total = state[0] + _signed(low)
+    carry = (total ^ _LEAST) < (state[0] ^ _LEAST)  # without signs
+    return torch.stack([total, state[1] + carry + _signed(high), state[2]])
+
+
+def _skip_in_memory(state: torch.Tensor, alg: Any, delta: Any) -> torch.Tensor:
+    """The same in the memory of the state, which can be recorded (`runtime.plan.kernels`)."""
+    before = state.clone()
+    state.copy_(_advanced(before, int(delta)))
+    return before
+
+
+_skip_on_card.on_memory = _skip_in_memory  # type: ignore[attr-defined]
+_LEAST = -(2**63)
 
 
 def _elements(shape: ShapeLike) -> IntLike:

@@ -544,6 +544,7 @@ from situs._src.variables.updates import scatter_sub as scatter_sub
 from situs._src.variables.updates import scatter_update as scatter_update
 from situs.compat.v1 import app as app
 from situs.compat.v1 import audio as audio
+from situs.compat.v1 import autodiff as autodiff
 from situs.compat.v1 import bitwise as bitwise
 from situs.compat.v1 import compat as compat
 from situs.compat.v1 import contrib as contrib
@@ -572,6 +573,7 @@ from situs.compat.v1 import ragged as ragged
 from situs.compat.v1 import random as random
 from situs.compat.v1 import resource_loader as resource_loader
 from situs.compat.v1 import saved_model as saved_model
+from situs.compat.v1 import sets as sets
 from situs.compat.v1 import signal as signal
 from situs.compat.v1 import sparse as sparse
 from situs.compat.v1 import spectral as spectral

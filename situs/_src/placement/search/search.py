@@ -2,7 +2,7 @@
 
     check      is there any placement?                           conflict.py
     reduce     nodes to blocks; large graphs to small ones       reduce.py
-    start      every rule that people use                        seeds.py
+    start      every rule that people use, the quick ones first  seeds.py, lists.py
     improve    rounds of annealing from the best                 improve.py
     finish     a proof, or better, from OR-Tools                 exact.py
     simulate   what the answer takes, node by node               simulate.py
@@ -22,6 +22,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from situs._src.base.errors import ArgumentError, shown
 from situs._src.base.export import export
+from situs._src.base.progress import working
 from situs._src.placement.search import conflict, exact
 from situs._src.placement.search.conflict import InfeasibleError
 from situs._src.placement.search.flat import Blocks, Flat, flatten
@@ -35,6 +36,8 @@ from situs._src.placement.search.simulate import simulate
 
 Progress = Callable[[float, str], None]
 
+OPENING = 0.1  # of the budget: the best of the quick starting points, a little better, before the others are computed
+BEFORE_PROOF = 0.3  # of the budget, for annealing where OR-Tools goes on from it
 KEPT = 3  # starting points that are improved
 TABLES = 5e6  # entries of slices' tables, for each second of the budget
 DEFAULT = 5.0  # seconds, where a search is given moves in place of a budget
@@ -79,7 +82,15 @@ def search(
     given = {"previous": previous} if previous is not None else {}
     clock = Clock(budget if moves is None else None)
     effort = TABLES * (budget if moves is None else DEFAULT)
-    return _Search(problem, objective, seed, progress, {**given, **(seeds or {})}, clock, effort).run(budget, moves)
+    best: list[tuple[float, str]] = []  # the value of the best so far, and what found it
+
+    def note(value: float, what: str) -> None:
+        best[:] = [(value, what)]
+        if progress is not None:
+            progress(value, what)
+
+    with working("Searching a placement", lambda: "best {:.6g} ({})".format(*best[0]) if best else "nothing yet"):
+        return _Search(problem, objective, seed, note, {**given, **(seeds or {})}, clock, effort).run(budget, moves)
 
 
 class _Search:
@@ -120,6 +131,8 @@ class _Search:
             starts.append(self._try(level, "packed", [packed[block[0]] for block in level.blocks]))
         starts += [self._try(level, name, level.rules.previous(given)) for name, given in self.given.items()]
         self._report(_best(starts))
+        opening = level.improver.moves_in(OPENING * budget) if moves is None else int(OPENING * moves)
+        starts.append(level.improver.improve([_best(starts)], opening, self.seed, self.clock, self._report, self.bound))
         if is_large:
             starts += self._from_smaller(level, SMALLER * budget, moves)
             budget *= 1 - SMALLER
@@ -127,7 +140,9 @@ class _Search:
             starts += self._starts(level, level.rules.thorough(self.objective, self.effort))
         starts = sorted({each.found.rank: each for each in reversed(starts)}.values(), key=lambda each: each.found.rank)
         self._report(starts[0])
-        count = level.improver.moves_in(budget) if moves is None else moves
+        has_finish = moves is None and exact.applies(level.flat, self.objective)
+        share = budget * (BEFORE_PROOF if has_finish else 1.0)
+        count = level.improver.moves_in(share) if moves is None else moves
         best = level.improver.improve(starts[:KEPT], count, self.seed, self.clock, self._report, self.bound)
         best = self._finish(level, best, budget)
         if best.found.excess > 0:
@@ -254,8 +269,8 @@ class _Level:
         orders = orders_of(problem, blocks)
         self.blocks = blocks
         self.flat = flatten(problem, blocks, list(orders.values()))
-        self.rules = Rules(problem, blocks, self.flat, orders)
         self.improver: Improver = improver(self.flat, objective)
+        self.rules = Rules(problem, blocks, self.flat, orders, self.improver.compiled)
 
     def by_node(self, place: Sequence[int]) -> list[int]:
         """A placement of blocks as one of nodes."""

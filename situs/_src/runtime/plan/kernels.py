@@ -30,6 +30,7 @@ from situs._src.runtime.eager.binding import BoundInputs
 from situs._src.runtime.eager.bridge import Value, place_of, torch_device
 from situs._src.runtime.eager.capacity import check_fits, may_be_large
 from situs._src.runtime.eager.cell import Cell
+from situs._src.runtime.eager.in_place import exchange
 from situs._src.runtime.eager.tensor import wrap
 from situs._src.runtime.eager.verify import dtype_of
 
@@ -139,8 +140,9 @@ def _updating(function: Function, node: Operation) -> Function:
                     f"{node.type} of shape {brackets(TensorShape(values[-1].shape))} to variable '{cell.name}' of "
                     f"shape {brackets(TensorShape(old.shape))}: the shapes must be the same."
                 )
-            cell.value, cell.away = new, None
-        enter_variable(new, cell.place.device, cell.name)
+            del old
+            exchange(cell, new)
+            enter_variable(cell.value, cell.place.device, cell.name)
         return cell
 
     def on_memory(old: Value, *values: Value) -> Value:

@@ -38,6 +38,7 @@ class Engine:
         swaps: Whether runs may move values to the host that do not fit on a GPU.
         ordered: Whether effects happen in the order of the program, also on a pool.
         fixed: Operations whose devices are given, such as the arguments of a function.
+        compiles: Whether programs are compiled of whose functions nothing is said; None leaves it to the process.
     """
 
     def __init__(
@@ -53,7 +54,9 @@ class Engine:
         swaps: bool = False,
         ordered: bool = False,
         fixed: Mapping[Operation, Device] | None = None,
+        compiles: bool | None = None,
     ) -> None:
+        self.compiles = compiles
         self.graph = graph
         self.devices = devices
         self.soft = soft
@@ -108,7 +111,7 @@ class Engine:
         with self._lock:
             placement = self.placement_for(feeds, fetches, targets)
             plan = self._planner.plan(placement, feeds, fetches, targets, roots)
-            return Program(plan, self.pool, self.swaps, self.ordered)
+            return Program(plan, self.pool, self.swaps, self.ordered, self.compiles)
 
     def placement_for(
         self,
