@@ -70,7 +70,24 @@ def replica_number() -> int | None:
     """The number of the replica that this thread is; None for threads that are none of a strategy."""
     if not stack.entered or stack.entered[-1].replica is None:
         return None
-    return stack.entered[-1].replica.replica_number  # type: ignore[no-any-return]
+    return stack.entered[-1].replica._number  # type: ignore[no-any-return]
 
 
-strategies.has_strategy, strategies.replica_number = has_strategy, replica_number
+def differs(what: str) -> None:
+    """Notes that a replica asks for something that no other replica gets: it is not made by copying another one.
+
+    Args:
+        what: What it asked for.
+    """
+    replica = stack.entered[-1].replica if stack.entered else None
+    if replica is not None and replica.thread is not None and replica.thread.alike is not None:
+        replica.thread.alike.differs(what)
+
+
+def _told_number() -> int | None:
+    """The number of the replica, told to somebody who computes with it."""
+    differs("the number of its replica")
+    return replica_number()
+
+
+strategies.has_strategy, strategies.replica_number, strategies.differs = has_strategy, _told_number, differs

@@ -26,6 +26,7 @@ from situs._src.base import locks
 from situs._src.base.devices.scope import ROOT, build_into, device, here, record_on
 from situs._src.base.errors import StateError
 from situs._src.distribute import context
+from situs._src.distribute.alike import Alike
 from situs._src.distribute.values import regroup, select
 from situs._src.ir.graph import context as graph_context
 from situs._src.ir.graph.function import FunctionGraph
@@ -98,6 +99,7 @@ class Replica(threading.Thread):
         self.request: tuple[Callable[..., Any], tuple[Any, ...], dict[str, Any]] | None = None
         self.answer: Any = None
         self.created = 0  # variables
+        self.alike: Alike | None = None  # what makes copies of it, if the others are that
         self._fn, self._inherited, self._made = fn, inherited, made
         self._variables = 0  # that it has asked for
         self._go, self._stopped = threading.Event(), threading.Event()
@@ -140,7 +142,8 @@ class Replica(threading.Thread):
     def _call(self) -> Any:
         with ExitStack() as around:
             around.enter_context(self.place)
-            around.enter_context(device(self.place.device))
+            around.enter_context(device(self.place._name))
+            here.asked = None if self.alike is None else self.alike.requests
             if here.graph is not None and self.number:
                 around.enter_context(here.graph.name_scope(f"replica_{self.number}"))
             return self._fn()
@@ -160,6 +163,10 @@ class Replica(threading.Thread):
 
     def meet(self, fn: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Waits for the other replicas; what a function gave that was called for all. To be called by the replica."""
+        if here.tapes:
+            context.differs("a meeting that a tape records")
+        if self.alike is not None and here.graph is not self.alike.graph:
+            context.differs("a meeting inside a branch, a loop or another function")
         self.request = fn, args, kwargs
         self._stopped.set()
         self._go.wait()
@@ -170,7 +177,11 @@ class Replica(threading.Thread):
 
 
 def run_replicas(
-    strategy: Any, places: Sequence[Any], functions: Sequence[Callable[[], Any]], one_by_one: bool = False
+    strategy: Any,
+    places: Sequence[Any],
+    functions: Sequence[Callable[[], Any]],
+    one_by_one: bool = False,
+    alike: Alike | None = None,
 ) -> Any:
     """Calls a function for each replica, and returns what they gave, regrouped.
 
@@ -179,6 +190,10 @@ def run_replicas(
         places: The contexts of replicas.
         functions: What each calls.
         one_by_one: Whether one runs at a time, up to the next meeting; so it is while a graph is built.
+        alike: Copies what the first of them does for the others; None if each of them is called.
+
+    Raises:
+        TraceAgain: the replicas turned out not to be alike.
     """
     if isinstance(here.graph, FunctionGraph) and here.graph.replicas is None:
         here.graph.replicas = Replicas()
@@ -187,25 +202,39 @@ def run_replicas(
     replicas = [Replica(number, place, fn, inherited, made) for number, (place, fn) in pairs]
     for replica in replicas:
         replica.place.thread = replica
+    replicas[0].alike = alike
+    running = replicas if alike is None else replicas[:1]
+    for replica in running:
         replica.start()
     try:
         while True:
-            _go_on(replicas, one_by_one or here.graph is not None)
-            failed = next((replica for replica in replicas if replica.error is not None), None)
+            _go_on(running, one_by_one or here.graph is not None)
+            if alike is not None and running[0].error is None:
+                if alike.settled():
+                    alike.copy(here.graph.replicas.of_node)
+                else:  # before anything was copied: the others begin, and come as far
+                    alike = replicas[0].alike = None
+                    running = replicas
+                    for replica in replicas[1:]:
+                        replica.start()
+                    _go_on(replicas[1:], one_by_one=True)
+            failed = next((replica for replica in running if replica.error is not None), None)
             if failed is not None:
                 raise _noted(failed)
-            waiting = [replica for replica in replicas if replica.request is not None]
+            waiting = [replica for replica in running if replica.request is not None]
             if not waiting:
                 break
-            _meet(strategy, replicas, waiting)
+            _meet(strategy, running, waiting, alike)
     finally:
-        for replica in replicas:
+        for replica in running:
             replica.cancel()
-        for replica in replicas:
+        for replica in running:
             replica.join()
+        for replica in replicas:
             replica.place.thread = None
     hooks._creation.count += replicas[0].created
-    return regroup([replica.result for replica in replicas])
+    results = [replica.result for replica in replicas] if alike is None else alike.images(replicas[0].result)
+    return regroup(results)
 
 
 def _go_on(replicas: Sequence[Replica], one_by_one: bool) -> None:
@@ -231,27 +260,30 @@ def _go_on(replicas: Sequence[Replica], one_by_one: bool) -> None:
 def _noted(failed: Replica) -> BaseException:
     error = failed.error
     assert error is not None
-    error.add_note(f"In replica {failed.number}, on {failed.place.device}.")
+    error.add_note(f"In replica {failed.number}, on {failed.place._name}.")
     return error
 
 
-def _meet(strategy: Any, replicas: Sequence[Replica], waiting: Sequence[Replica]) -> None:
+def _meet(strategy: Any, replicas: Sequence[Replica], waiting: Sequence[Replica], alike: Alike | None) -> None:
     if len(waiting) != len(replicas):
         missing = [replica.number for replica in replicas if replica not in waiting]
         raise StateError(
             f"Replicas {[replica.number for replica in waiting]} wait for the others in merge_call() or all_reduce(), "
             f"and {missing} ended without calling it: all replicas have to make the same calls."
         )
-    requests = [replica.request for replica in waiting]
-    assert all(request is not None for request in requests)
-    fn = requests[0][0]  # type: ignore[index]
-    args = regroup([request[1] for request in requests])  # type: ignore[index]
-    kwargs = regroup([request[2] for request in requests])  # type: ignore[index]
+    requests = [replica.request for replica in waiting if replica.request is not None]
+    fn = requests[0][0]
+    given = [request[1:] for request in requests] if alike is None else alike.images(requests[0][1:])
+    args, kwargs = regroup(given)
     before = context.stack.entered
     context.stack.entered = (*before, context.Entered(strategy, None))
     try:
         answer = fn(strategy, *args, **kwargs)
     finally:
         context.stack.entered = before
+    if alike is not None:
+        replicas[0].answer = alike.answered(answer)
+        alike.go_on()
+        return
     for replica in replicas:
         replica.answer = select(answer, replica.number)

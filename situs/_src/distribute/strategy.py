@@ -23,12 +23,13 @@ from situs._src.base.tensor import read
 from situs._src.base.tree import flatten, pack_like
 from situs._src.config.devices import get_soft_device_placement, list_logical_devices
 from situs._src.distribute import context, reduction
+from situs._src.distribute.alike import alike
 from situs._src.distribute.cluster_resolver import ClusterResolver
 from situs._src.distribute.communication import CommunicationOptions
 from situs._src.distribute.input import InputContext, distributed, from_function
 from situs._src.distribute.reduction import CrossDeviceOps, ReduceOp, as_reduce_op
 from situs._src.distribute.replicas import Replica, run_replicas
-from situs._src.distribute.values import DistributedValues, PerReplica, container_of, regroup, select
+from situs._src.distribute.values import DistributedValues, PerReplica, container_of, local_values, regroup, select
 from situs._src.distribute.variables import AggregatingVariable, DistributedVariable, kind_of
 from situs._src.ir.graph.function import FunctionGraph
 from situs._src.ir.graph.replicas import Reduction, Replicas
@@ -37,6 +38,7 @@ from situs._src.ops.constant import convert_to_tensor
 from situs._src.ops.join import concat
 from situs._src.ops.slices import IndexedSlices
 from situs._src.placement import options as options_of_placement
+from situs._src.tracing.trace import TraceAgain
 from situs._src.variables.creators import variable_creator_scope
 from situs._src.variables.eager import Variable
 from situs._src.variables.replication import VariableSynchronization, settled
@@ -54,8 +56,7 @@ class ReplicaContext:
 
     def __init__(self, strategy: Strategy, number: int, name: str) -> None:
         self._strategy = strategy
-        self.replica_number = number
-        self.device = name
+        self._number, self._name = number, name
         self.thread: Replica | None = None
 
     @property
@@ -71,17 +72,19 @@ class ReplicaContext:
     @property
     def replica_id_in_sync_group(self) -> int:
         """The number of this replica."""
-        return self._strategy.first_replica + self.replica_number
+        context.differs("the number of its replica")
+        return self._strategy.first_replica + self._number
 
     @property
     def devices(self) -> tuple[str, ...]:
         """The device of this replica."""
-        return (self.device,)
+        context.differs("the device of its replica")
+        return (self._name,)
 
     def __enter__(self) -> ReplicaContext:
         self._before = context.stack.entered, here.replica
         context.stack.entered = (*context.stack.entered, context.Entered(self._strategy, self))
-        here.replica = self.replica_number
+        here.replica = self._number
         return self
 
     def __exit__(self, *error: object) -> None:
@@ -129,7 +132,7 @@ class ReplicaContext:
 
 def _reduce_all(strategy: Strategy, op: Any, value: Any, options: CommunicationOptions | None = None) -> Any:
     """What replicas get of the sums or means of structures that they gave."""
-    op = op.values[0] if isinstance(op, DistributedValues) else op
+    op = local_values(op)[0]
     rows = [flatten(select(value, number)) for number in range(strategy.extended.replicas_here)]
     rows = [[_as_value(each) for each in row] for row in rows]
     each = strategy.extended.reduce_to_all(op, rows, options)
@@ -209,6 +212,7 @@ class StrategyExtended:
         self._reducer = cross_device_ops or CrossDeviceOps()
         self._central = central
         self._called: WeakSet[Any] = WeakSet()  # the code of functions that replicas have called
+        self._traced_each: WeakSet[Any] = WeakSet()  # and of those whose replicas turned out not to be alike
 
     @property
     def worker_devices(self) -> tuple[str, ...]:
@@ -307,11 +311,16 @@ class StrategyExtended:
 
         functions = [of(number) for number in range(len(places))]
         if len(places) == 1:
-            with places[0], device(places[0].device):
+            with places[0], device(places[0]._name):
                 return functions[0]()
         code = getattr(inspect.unwrap(getattr(fn, "python_function", fn)), "__code__", type(fn))
         is_first = code not in self._called
-        found = run_replicas(self._strategy, places, functions, one_by_one=is_first)
+        copied = None if code in self._traced_each else alike(here.graph, self.worker_devices, (tuple(args), kwargs))
+        try:
+            found = run_replicas(self._strategy, places, functions, one_by_one=is_first, alike=copied)
+        except TraceAgain:
+            self._traced_each.add(code)
+            raise
         self._called.add(code)
         return found
 
@@ -329,7 +338,7 @@ class StrategyExtended:
         if container is None or context.replica_number() is not None:
             return fn(var, *args, **kwargs)
         made = []
-        for number, component in enumerate(container.values):
+        for number, component in enumerate(container._components):
             with device(component.device):
                 made.append(fn(component, *select(args, number), **select(kwargs, number)))
         return made[0] if group else regroup(made) if len(made) > 1 else made[0]
@@ -461,7 +470,7 @@ class Strategy:
         return pack_like(value, [self._reduced(op, leaf, axis) for leaf in flatten(value)])
 
     def _reduced(self, op: ReduceOp, value: Any, axis: Any) -> Any:
-        values = self.experimental_local_results(value)
+        values = local_values(value)
         extended = self.extended
         if axis is not None:
             with device(extended.worker_devices[0]) if len(values) > 1 else device(""):
@@ -481,7 +490,7 @@ class Strategy:
 
     def gather(self, value: Any, axis: int) -> Any:
         """The values of all replicas one after another along an axis."""
-        values = self.experimental_local_results(value)
+        values = local_values(value)
         with device(self.extended.worker_devices[0]) if self.extended.replicas_here > 1 else device(""):
             tensors = [convert_to_tensor(read(each)) for each in values]
             return self.extended.joined(concat(tensors, axis) if len(tensors) > 1 else tensors[0], axis)
@@ -505,7 +514,11 @@ class Strategy:
         numbers = range(self.first_replica, self.first_replica + self.extended.replicas_here)
         contexts = [ValueContext(number, self.num_replicas_in_sync) for number in numbers]
         values = [value_fn(each) for each in contexts]
-        return PerReplica(values) if len(values) > 1 else values[0]
+        if len(values) == 1:
+            return values[0]
+        made = PerReplica(values)
+        made.is_told = True  # the function may have kept them
+        return made
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Strategy:
         return self

@@ -41,6 +41,7 @@ class Strategies:
     def __init__(self) -> None:
         self.has_strategy: Callable[[], bool] = lambda: False  # whether one holds here
         self.replica_number: Callable[[], int | None] = lambda: None  # which of its replicas this thread is
+        self.differs: Callable[[str], None] = lambda what: None  # told what a replica does that no copy of it may do
 
 
 strategies = Strategies()
