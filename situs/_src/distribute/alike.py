@@ -14,7 +14,7 @@ values of all replicas.
 
 Python code of the program runs for the first replica only, so the rest has to be the same for all. It is not where
 
-    - arguments of replicas differ in more than the values of their tensors: shapes, dtypes, Python values, known values;
+    - arguments of replicas differ in more than the values of their tensors: shapes, dtypes, Python values, constants;
     - the function asks who it is: the number or the device of its replica, the device of a variable, or a component;
     - it pins operations to the device of the first replica, or to "the CPU of the same number", or by a function;
     - replicas meet while a tape records, or gradients are made by tf.gradients: what is on the other side of a meeting
@@ -40,7 +40,7 @@ from situs._src.base.dtype import DType
 from situs._src.base.shapes import TensorShape
 from situs._src.base.tree import put_together, take_apart
 from situs._src.distribute.values import PerReplica, container_of, local_values, select
-from situs._src.ir.graph.copying import OUTSIDE, Copier
+from situs._src.ir.graph.copying import Copier, originals
 from situs._src.ir.graph.function import FunctionGraph, outermost
 from situs._src.ir.graph.node import Operation
 from situs._src.ir.graph.tensor import SymbolicTensor
@@ -50,14 +50,12 @@ from situs._src.ops.seeds import Counted, next_seeds
 from situs._src.runtime.eager.tensor import EagerTensor
 from situs._src.runtime.symbolic.fold import partial_value
 from situs._src.tracing.trace import TraceAgain
-from situs._src.variables.capture import captured_variable, captured_variables
+from situs._src.variables.capture import captured_like, captured_variables
 from situs._src.variables.eager import Variable
 
 # What is the same for every replica, whoever made it.
-_PLAIN = (
-    type(None), bool, int, float, complex, str, bytes, enum.Enum, DType, TensorShape, DeviceSpec, np.ndarray, np.generic,
-    EagerTensor, type,
-)  # fmt: skip
+_WORDS = (type(None), bool, int, float, complex, str, bytes, enum.Enum, DType, TensorShape, DeviceSpec, type)
+_PLAIN = (*_WORDS, np.ndarray, np.generic, EagerTensor)
 
 
 class Alike:
@@ -92,7 +90,7 @@ class Alike:
         def look(tensor: SymbolicTensor) -> SymbolicTensor:
             return self._from_outside(tensor, number)
 
-        return Copier(self.graph, look, renamed, {self._devices[0]: self._devices[number]}, self._attributes)
+        return Copier(self.graph, look, renamed, {self._devices[0]: self._devices[number]})
 
     def begin(self, given: Any) -> bool:
         """Learns what replicas are given.
@@ -149,11 +147,11 @@ class Alike:
             TraceAgain: the replicas are not alike.
         """
         self._has_copied = True
-        originals = [node for node in self.graph.operations_since(self._seen) if node.op_def.traits.isdisjoint(OUTSIDE)]
+        given = originals(self.graph.operations_since(self._seen), self._drawn_anew, DRAWS)
         self._states = {state: variable for variable, state in captured_variables(outermost(self.graph))}
         drawn, self._redrawn = self.graph.seeds_used - self._seeds, 0
         for number, copier in enumerate(self._copiers, 1):
-            copies = copier.copy(originals)
+            copies = copier.copy(given)
             self._made.update(copies)
             of_node.update((node.name, number) for node in copies)
         if self._redrawn != drawn * len(self._copiers):
@@ -164,9 +162,9 @@ class Alike:
         """What is in the graph now needs no copy."""
         self._seen, self._seeds = self.graph.version, self.graph.seeds_used
 
-    def _attributes(self, node: Operation) -> Mapping[str, Any]:
-        """The attributes of a copy: one that draws random numbers has seeds of its own, where the graph counts them."""
-        if DRAWS not in node.op_def.traits or type(node.attrs.get("seed2")) is not Counted:
+    def _drawn_anew(self, node: Operation) -> Mapping[str, Any]:
+        """The attributes of a copy that draws random numbers: with seeds of its own, where the graph counts them."""
+        if type(node.attrs["seed2"]) is not Counted:
             return node.attrs
         self._redrawn += 1
         return {**node.attrs, **next_seeds()}
@@ -185,7 +183,7 @@ class Alike:
         components = () if container is None else container._components
         if len(components) == 1 or not components or variable is not components[0]:
             return tensor
-        return captured_variable(self.graph, components[number])
+        return captured_like(self.graph, state, components[number])
 
     def _again(self, why: str) -> TraceAgain:
         self.differs(why)
@@ -196,11 +194,11 @@ class Alike:
     def _map(self, column: Sequence[SymbolicTensor]) -> bool:
         """Learns what stands for a tensor of the first replica; False if something else does already."""
         first, *others = column
-        known = [copier.tensors.get(first) for copier in self._copiers]
+        known = [copier.known(first) for copier in self._copiers]
         if any(was is not None and was is not now for was, now in zip(known, others, strict=True)):
             return False
         for copier, now in zip(self._copiers, others, strict=True):
-            copier.tensors[first] = now
+            copier.learn(first, now)
         return True
 
     def images(self, structure: Any) -> list[Any]:

@@ -27,6 +27,7 @@ from situs._src.distribute.alike import alike
 from situs._src.distribute.cluster_resolver import ClusterResolver
 from situs._src.distribute.communication import CommunicationOptions
 from situs._src.distribute.input import InputContext, distributed, from_function
+from situs._src.distribute.packing import buckets, packed, unpacked
 from situs._src.distribute.reduction import CrossDeviceOps, ReduceOp, as_reduce_op
 from situs._src.distribute.replicas import Replica, run_replicas
 from situs._src.distribute.values import DistributedValues, PerReplica, container_of, local_values, regroup, select
@@ -121,7 +122,22 @@ class ReplicaContext:
         op = as_reduce_op(reduce_op)
         if self._strategy.num_replicas_in_sync == 1:
             return value
-        return self.merge_call(partial(_reduce_all, options=options), args=(op, value))
+        values = [_as_value(leaf) for leaf in flatten(value)]
+        is_alone = (
+            self._strategy.extended.replicas_here == 1
+        )  # nothing goes to other devices: workers pack for themselves
+        groups = [[place] for place in range(len(values))] if is_alone else buckets([[each] for each in values])
+        sent = [
+            packed([values[place] for place in places]) if len(places) > 1 else values[places[0]] for places in groups
+        ]
+        sums = self.merge_call(partial(_reduce_all, op=op, options=options, count=len(values)), args=(sent,))
+        found: dict[int, Any] = {}
+        for places, total in zip(groups, sums, strict=True):
+            if len(places) > 1:
+                found.update(zip(places, unpacked(total, [values[place].shape for place in places]), strict=True))
+            else:
+                found[places[0]] = total if is_alone or isinstance(total, IndexedSlices) else identity(total)
+        return pack_like(value, [found[place] for place in range(len(values))])
 
     def all_gather(self, value: Any, axis: int, options: Any = None) -> Any:
         """The values of all replicas one after another along an axis, which every replica gets."""
@@ -130,23 +146,34 @@ class ReplicaContext:
         return self.merge_call(lambda strategy, each: _on_all(strategy, strategy.gather(each, axis)), args=(value,))
 
 
-def _reduce_all(strategy: Strategy, op: Any, value: Any, options: CommunicationOptions | None = None) -> Any:
-    """What replicas get of the sums or means of structures that they gave."""
-    op = local_values(op)[0]
-    rows = [flatten(select(value, number)) for number in range(strategy.extended.replicas_here)]
-    rows = [[_as_value(each) for each in row] for row in rows]
-    each = strategy.extended.reduce_to_all(op, rows, options)
-    _note_reduction(strategy.extended, rows[0], each[0], returned=True)
-    return regroup([pack_like(select(value, 0), sums) for sums in each])
+def _reduce_all(
+    strategy: Strategy, each: Sequence[Any], op: ReduceOp, options: CommunicationOptions | None, count: int
+) -> list[Any]:
+    """The sums or means of what replicas sent, on the first device: whoever needs them takes them from there.
+
+    Args:
+        strategy: The strategy.
+        each: What they sent, each a list.
+        op: The sum or the mean.
+        options: How values go between workers.
+        count: How many values are in it.
+    """
+    rows = [[_as_value(value) for value in select(each, n)] for n in range(strategy.extended.replicas_here)]
+    sums = strategy.extended.reduce_rows(op, rows, options)
+    _note_reduction(strategy.extended, rows[0], sums, count, returned=True)
+    return sums
 
 
-def _note_reduction(extended: StrategyExtended, row: Sequence[Any], sums: Sequence[Any], returned: bool) -> None:
+def _note_reduction(
+    extended: StrategyExtended, row: Sequence[Any], sums: Sequence[Any], count: int, returned: bool
+) -> None:
     """Writes down what a reduction moves: in the graph that is being built, or in the log.
 
     Args:
         extended: The strategy's.
         row: The values of one replica.
         sums: What they became.
+        count: How many values are in them.
         returned: Whether every replica gets the sums.
     """
     is_logged = here.graph is None and options_of_placement.current.log
@@ -158,7 +185,7 @@ def _note_reduction(extended: StrategyExtended, row: Sequence[Any], sums: Sequen
     first = sums[0].values if isinstance(sums[0], IndexedSlices) else sums[0]
     noted = Reduction(
         "" if here.graph is None else first.op.name,
-        len(row),
+        count,
         extended.worker_devices[0],
         0 if not moves else None if size is None else moves * size,
         0 if extended.workers == 1 else size,
@@ -347,13 +374,7 @@ class StrategyExtended:
         self, op: ReduceOp, rows: Sequence[Sequence[Any]], options: CommunicationOptions | None = None
     ) -> list[Any]:
         """For each place in lists of values, one list a replica, the sum or the mean, on the first device."""
-        return self._reducer.reduced_all(op, rows, self.worker_devices)
-
-    def reduce_to_all(
-        self, op: ReduceOp, rows: Sequence[Sequence[Any]], options: CommunicationOptions | None = None
-    ) -> list[list[Any]]:
-        """The same, on the device of each replica."""
-        return self._reducer.reduced_to(op, rows, self.worker_devices, self.worker_devices)
+        return self._reducer.reduced_all(op, rows, self.worker_devices[0])
 
     # Between processes: here there is one.
 
@@ -480,7 +501,7 @@ class Strategy:
                 return values[0]
             rows = [[_as_value(each)] for each in values]
             sums = extended.reduce_rows(op, rows)
-            _note_reduction(extended, rows[0], sums, returned=False)
+            _note_reduction(extended, rows[0], sums, 1, returned=False)
             return sums[0]
         if op is ReduceOp.MEAN or (isinstance(value, (int, float)) and value == 0):
             return value

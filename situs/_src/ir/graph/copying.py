@@ -20,20 +20,52 @@ Invariants:
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
 
+from situs._src.base.errors import InternalError
 from situs._src.ir.graph.function import FunctionGraph, graphs_of
 from situs._src.ir.graph.graph import Graph
 from situs._src.ir.graph.node import Operation
 from situs._src.ir.graph.tensor import SymbolicTensor
-from situs._src.ir.registry.traits import FED, STATE
+from situs._src.ir.registry.traits import FED, STATE, Trait
 
 OUTSIDE = frozenset({FED, STATE})
 
 Renamed = Callable[[str], str]
 Attributes = Callable[[Operation], Mapping[str, Any]]
 Look = Callable[[SymbolicTensor], SymbolicTensor]
+
+
+class Original(NamedTuple):
+    """An operation that is copied, perhaps several times, and what need not be found out each time.
+
+    Attributes:
+        node: The operation.
+        graphs: Those that it holds.
+        attributes: Gives the attributes of a copy; None if they are the operation's own.
+    """
+
+    node: Operation
+    graphs: list[FunctionGraph]
+    attributes: Attributes | None
+
+
+def originals(
+    nodes: Iterable[Operation], attributes: Attributes | None = None, trait: Trait | None = None
+) -> list[Original]:
+    """Operations to be copied, without those that stand for values from outside.
+
+    Args:
+        nodes: The operations.
+        attributes: Gives the attributes of copies of those whose op has a trait, if it does not hold graphs.
+        trait: The trait.
+    """
+    return [
+        Original(node, [graph for _, graph in graphs_of(node)], attributes if trait in node.op_def.traits else None)
+        for node in nodes
+        if node.op_def.traits.isdisjoint(OUTSIDE)
+    ]
 
 
 class Copier:
@@ -44,15 +76,11 @@ class Copier:
         look: What stands for a tensor that was not copied, in the copies.
         renamed: From the name of an operation to that of its copy.
         devices: From the devices that operations ask for to those that copies do; others stay.
-        attributes: The attributes of the copy of an operation, which holds no graphs.
     """
 
-    def __init__(
-        self, graph: Graph, look: Look, renamed: Renamed, devices: Mapping[str, str], attributes: Attributes
-    ) -> None:
-        self._graph, self._look, self._renamed = graph, look, renamed
-        self._devices, self._attributes = devices, attributes
-        self.tensors: dict[SymbolicTensor, SymbolicTensor] = {}
+    def __init__(self, graph: Graph, look: Look, renamed: Renamed, devices: Mapping[str, str]) -> None:
+        self._graph, self._look, self._renamed, self._devices = graph, look, renamed, devices
+        self._tensors: dict[int, SymbolicTensor] = {}  # by the ids of tensors, which their graph keeps
         self._nodes: dict[Operation, Operation] = {}
         self._names: dict[str, str] = {}
         self._inner: dict[FunctionGraph, tuple[FunctionGraph, Copier]] = {}
@@ -60,10 +88,18 @@ class Copier:
 
     def tensor(self, original: SymbolicTensor) -> SymbolicTensor:
         """What stands for a tensor in the copies."""
-        found = self.tensors.get(original)
+        found = self._tensors.get(id(original))
         if found is None:
-            found = self.tensors[original] = self._look(original)
+            found = self._tensors[id(original)] = self._look(original)
         return found
+
+    def known(self, original: SymbolicTensor) -> SymbolicTensor | None:
+        """The same, if that has been said or asked before."""
+        return self._tensors.get(id(original))
+
+    def learn(self, original: SymbolicTensor, stands: SymbolicTensor) -> None:
+        """Says what stands for a tensor."""
+        self._tensors[id(original)] = stands
 
     def node(self, original: Operation) -> Operation:
         """The copy of an operation; itself, if it was not copied."""
@@ -73,36 +109,36 @@ class Copier:
         """The operations whose inner graphs or results became more since they were copied."""
         return [node for node, size in self._held.items() if _size(node) != size]
 
-    def copy(self, originals: Sequence[Operation]) -> list[Operation]:
+    def copy(self, given: Sequence[Original]) -> list[Operation]:
         """Adds copies of operations to the graph; they are in the order of the graph, and none was copied before."""
-        made = [self._copied(node) for node in originals]
+        made = [self._copied(*each) for each in given]
         self._graph.add_copies(made)
         return made
 
-    def _copied(self, node: Operation) -> Operation:
-        inner = graphs_of(node)
-        attrs = self._with_graphs(node.attrs) if inner else self._attributes(node)
+    def _copied(self, node: Operation, graphs: list[FunctionGraph], attributes: Attributes | None) -> Operation:
+        attrs = node.attrs if attributes is None else attributes(node)
+        if graphs:
+            attrs = {name: self._attr(value) for name, value in attrs.items()}
         name = self._renamed(node.name)
         made = Operation(self._graph, node.op_def, name, self._args(node.args), attrs, node.types, node.made_at)
         for number, tensor in enumerate(node.outputs):
             copied = SymbolicTensor(made, number, tensor._dtype, tensor._shape, tensor.is_ref)
             made.outputs.append(copied)
-            self.tensors[tensor] = copied
+            self._tensors[id(tensor)] = copied
         self._nodes[node] = made
         self._names[node.name] = name
-        if inner:
-            order = [self._inner[graph][1] for _, graph in inner if graph in self._inner]
+        if graphs:
+            order = [self._inner[graph][1] for graph in graphs]
             made.residuals = [self._residual(each, order) for each in node.residuals]
             self._held[node] = _size(node)
         if node.control_inputs:
             made.control_inputs = [self._nodes.get(other, other) for other in node.control_inputs]
+        made.device = self._devices.get(node.device, node.device)
         if node.colocated_with:
             made.colocated_with = tuple(sorted(self._companion(node.graph, other) for other in node.colocated_with))
-            is_beside_own = made.colocated_with != node.colocated_with
-            made.device = self._devices.get(node.device, node.device) if is_beside_own else node.device
-        else:
-            made.device = self._devices.get(node.device, node.device)
-        if node in node.graph.gradient_names:
+            if made.colocated_with == node.colocated_with:
+                made.device = node.device
+        if node.graph.gradient_names and node in node.graph.gradient_names:
             self._graph.gradient_names[made] = node.graph.gradient_names[node]
         return made
 
@@ -125,9 +161,6 @@ class Copier:
 
     # The graphs that operations hold.
 
-    def _with_graphs(self, attrs: Mapping[str, Any]) -> dict[str, Any]:
-        return {name: self._attr(value) for name, value in attrs.items()}
-
     def _attr(self, value: Any) -> Any:
         if isinstance(value, FunctionGraph):
             return self._graph_of(value)
@@ -138,17 +171,17 @@ class Copier:
         if graph in self._inner:
             return self._inner[graph][0]
         made = graph.emptied(self._graph)
-        within = Copier(made, _same, str, self._devices, _attrs)
+        within = Copier(made, _missing, str, self._devices)
         for outside, inside in graph.captures.items():
             own = self.tensor(outside)
-            if own in made.captures:  # two tensors became one
-                within.tensors[inside] = made.captures[own]
-                continue
-            (stand_in,) = within.copy([inside.op])
-            made.captures[own] = stand_in.outputs[0]
-        captured = {inside.op for inside in graph.captures.values()}
-        within.copy([node for node in graph.operations if node not in captured])
-        made.arguments = [within.tensors[tensor] for tensor in graph.arguments]
+            if own not in made.captures:  # else two tensors became one
+                (stand_in,) = within.copy([Original(inside.op, [], None)])
+                made.captures[own] = stand_in.outputs[0]
+            within.learn(inside, made.captures[own])
+        for argument in graph.arguments:
+            (stand_in,) = within.copy([Original(argument.op, [], None)])
+            made.arguments.append(stand_in.outputs[0])
+        within.copy(originals(graph.operations))
         made.results = [within.tensor(tensor) for tensor in graph.results]
         made.run_anyway = [within.node(node) for node in graph.run_anyway]
         made.waits_for = {self.node(node): None for node in graph.waits_for}
@@ -158,16 +191,12 @@ class Copier:
         return made
 
     def _residual(self, residual: tuple[SymbolicTensor, ...], order: Sequence[Copier]) -> tuple[SymbolicTensor, ...]:
-        """A residual of the copy: of the graph whose tensor it is, for each of its tensors."""
-        return tuple([next(each.tensors[t] for each in order if t in each.tensors) for t in residual])
+        """A residual of the copy: for each of its tensors what stands for it in the graph that it belongs to."""
+        return tuple([next(found for each in order if (found := each.known(t)) is not None) for t in residual])
 
 
-def _same(tensor: SymbolicTensor) -> SymbolicTensor:
-    raise AssertionError(f"{tensor!r} is used in a graph that does not have it.")
-
-
-def _attrs(node: Operation) -> Mapping[str, Any]:
-    return node.attrs
+def _missing(tensor: SymbolicTensor) -> SymbolicTensor:
+    raise InternalError(f"{tensor!r} is used in a graph that does not have it.")
 
 
 def _size(node: Operation) -> tuple[int, ...]:
