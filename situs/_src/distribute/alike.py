@@ -47,6 +47,7 @@ from situs._src.ir.graph.tensor import SymbolicTensor
 from situs._src.ir.registry.traits import DRAWS
 from situs._src.ops.array import identity
 from situs._src.ops.seeds import Counted, next_seeds
+from situs._src.ops.slices import IndexedSlices
 from situs._src.runtime.eager.tensor import EagerTensor
 from situs._src.runtime.symbolic.fold import partial_value
 from situs._src.tracing.trace import TraceAgain
@@ -151,9 +152,9 @@ class Alike:
         self._states = {state: variable for variable, state in captured_variables(outermost(self.graph))}
         drawn, self._redrawn = self.graph.seeds_used - self._seeds, 0
         for number, copier in enumerate(self._copiers, 1):
-            copies = copier.copy(given)
-            self._made.update(copies)
-            of_node.update((node.name, number) for node in copies)
+            before = self.graph.version
+            self._made.update(copier.copy(given))
+            of_node.update((node.name, number) for node in self.graph.operations_since(before))
         if self._redrawn != drawn * len(self._copiers):
             raise self._again("seeds that it did not give to operations")
         self.go_on()
@@ -207,7 +208,7 @@ class Alike:
         Raises:
             TraceAgain: there is something in it that cannot be copied.
         """
-        form, leaves = take_apart(structure, composites=True)
+        form, leaves = take_apart(structure, whole=_are_slices, composites=True)
         rows = [[self._image(leaf, number) for leaf in leaves] for number in range(1, len(self._devices))]
         return [structure, *[put_together(form, row) for row in rows]]
 
@@ -215,6 +216,10 @@ class Alike:
         copier = self._copiers[number - 1]
         if isinstance(leaf, SymbolicTensor):
             return copier.tensor(leaf) if leaf.graph is self.graph else leaf
+        if isinstance(leaf, IndexedSlices):
+            return IndexedSlices(
+                *[self._image(part, number) for part in (leaf.values, leaf.indices, leaf._dense_shape)]
+            )
         if isinstance(leaf, Operation):
             return copier.node(leaf)
         if isinstance(leaf, Variable):
@@ -230,7 +235,8 @@ class Alike:
         Raises:
             TraceAgain: replicas get what cannot be copied.
         """
-        parts = [take_apart(select(answer, number), composites=True) for number in range(len(self._devices))]
+        everyone = range(len(self._devices))
+        parts = [take_apart(select(answer, number), whole=_are_slices, composites=True) for number in everyone]
         form = parts[0][0]
         if any(each != form for each, _ in parts):
             raise self._again("answers of another form")
@@ -247,6 +253,9 @@ class Alike:
                 self._map([alias, *tensors[1:]])
                 return alias
             return tensors[0]
+        if isinstance(first, IndexedSlices):
+            parts = [[each.values for each in column], [each.indices for each in column]]
+            return IndexedSlices(*[self._given(part) for part in parts], self._given([s._dense_shape for s in column]))
         is_shared = all(value is first for value in column)
         if is_shared and (isinstance(first, Variable) or _is_plain(first)):
             return first
@@ -268,7 +277,13 @@ def _same_kind(values: Sequence[Any]) -> bool:
     )
 
 
+def _are_slices(value: object) -> bool:
+    return isinstance(value, IndexedSlices)
+
+
 def _is_plain(value: Any) -> bool:
+    if isinstance(value, tuple):
+        return all(map(_is_plain, value))
     if isinstance(value, FunctionType):
         return value.__closure__ is None
     return isinstance(value, _PLAIN)

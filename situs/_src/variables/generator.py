@@ -35,7 +35,7 @@ from situs._src.ops.array import as_attribute, reshape
 from situs._src.ops.attribute import plain
 from situs._src.ops.cast import cast
 from situs._src.ops.constant import constant, convert_to_tensor, zeros, zeros_like
-from situs._src.ops.define import CPU, op
+from situs._src.ops.define import CPU, GPU, op
 from situs._src.ops.join import concat, stack
 from situs._src.ops.naming import Composed
 from situs._src.ops.philox.words import block
@@ -243,9 +243,10 @@ class Generator:
 def _advance(cell: Cell, count: int) -> tuple[int, int, int]:
     """The state before the next `count` numbers, which the caller draws."""
     with cell.lock:
-        low, high, key = cell.read().tolist()
+        before = cell.read()
+        low, high, key = before.tolist()
         counter = (low % WORD + high % WORD * WORD + count * BLOCKS_PER_OUTPUT) % COUNTERS
-        cell.value = torch.tensor([_signed(counter % WORD), _signed(counter // WORD), key])
+        cell.value = torch.tensor([_signed(counter % WORD), _signed(counter // WORD), key], device=before.device)
         return low, high, key
 
 
@@ -253,9 +254,9 @@ _skip = op("RngReadAndSkip", "ref: T&, alg: host, delta: host -> value: T", T=fr
 _skip.shape(lambda ref, alg, delta: TensorShape([3]))
 
 
-@_skip.kernel(CPU)
+@_skip.kernel(CPU, GPU)
 def _skip_kernel(ref: Cell, alg: Any, delta: Any) -> torch.Tensor:
-    return torch.tensor(_advance(ref, int(delta)))
+    return torch.tensor(_advance(ref, int(delta)), device=ref.value.device)
 
 
 def _elements(shape: ShapeLike) -> IntLike:
