@@ -114,6 +114,9 @@ class ReplicaContext:
     def all_reduce(self, reduce_op: Any, value: Any, options: Any = None) -> Any:
         """The values of all replicas as one, which every replica gets.
 
+        One tensor that all replicas give, the same object, is everybody's value already, and stays what it is: so it
+        is in TensorFlow.
+
         Args:
             reduce_op: ``SUM`` or ``MEAN``.
             value: A tensor, or a structure of them.
@@ -123,45 +126,72 @@ class ReplicaContext:
         if self._strategy.num_replicas_in_sync == 1:
             return value
         values = [_as_value(leaf) for leaf in flatten(value)]
-        is_alone = (
-            self._strategy.extended.replicas_here == 1
-        )  # nothing goes to other devices: workers pack for themselves
+        is_alone = self._strategy.extended.replicas_here == 1  # no other device takes part: workers pack by themselves
         groups = [[place] for place in range(len(values))] if is_alone else buckets([[each] for each in values])
         sent = [
             packed([values[place] for place in places]) if len(places) > 1 else values[places[0]] for places in groups
         ]
-        sums = self.merge_call(partial(_reduce_all, op=op, options=options, count=len(values)), args=(sent,))
+        sums, shared = self.merge_call(partial(_reduce_all, op=op, options=options), args=(sent, values))
         found: dict[int, Any] = {}
         for places, total in zip(groups, sums, strict=True):
             if len(places) > 1:
                 found.update(zip(places, unpacked(total, [values[place].shape for place in places]), strict=True))
             else:
-                found[places[0]] = total if is_alone or isinstance(total, IndexedSlices) else identity(total)
+                found[places[0]] = total if is_alone else _brought(total)
+        found.update((place, _brought(values[place])) for place in shared)
         return pack_like(value, [found[place] for place in range(len(values))])
 
     def all_gather(self, value: Any, axis: int, options: Any = None) -> Any:
-        """The values of all replicas one after another along an axis, which every replica gets."""
+        """The values of all replicas one after another along an axis, which every replica gets.
+
+        Args:
+            value: A tensor, or a structure of them, whose sizes along the axis may differ.
+            axis: The axis.
+            options: Accepted for TensorFlow's programs.
+        """
         if self._strategy.num_replicas_in_sync == 1:
             return value
-        return self.merge_call(lambda strategy, each: _on_all(strategy, strategy.gather(each, axis)), args=(value,))
+
+        def together(strategy: Strategy, each: Any) -> Any:
+            return _on_all(strategy, pack_like(each, [strategy.gather(leaf, axis) for leaf in flatten(each)]))
+
+        return self.merge_call(together, args=(value,))
+
+
+def _brought(value: Any) -> Any:
+    """A value on the device of this replica, an object of its own."""
+    if not isinstance(value, IndexedSlices):
+        return identity(value)
+    return IndexedSlices(identity(value.values), identity(value.indices), value._dense_shape)
 
 
 def _reduce_all(
-    strategy: Strategy, each: Sequence[Any], op: ReduceOp, options: CommunicationOptions | None, count: int
-) -> list[Any]:
+    strategy: Strategy, sent: Sequence[Any], values: Sequence[Any], op: ReduceOp, options: CommunicationOptions | None
+) -> tuple[list[Any], list[int]]:
     """The sums or means of what replicas sent, on the first device: whoever needs them takes them from there.
 
     Args:
         strategy: The strategy.
-        each: What they sent, each a list.
+        sent: What they sent, packed.
+        values: The same, as they have it.
         op: The sum or the mean.
         options: How values go between workers.
-        count: How many values are in it.
+
+    Returns:
+        The sums, and the places of values that were the same objects in all replicas.
     """
-    rows = [[_as_value(value) for value in select(each, n)] for n in range(strategy.extended.replicas_here)]
-    sums = strategy.extended.reduce_rows(op, rows, options)
-    _note_reduction(strategy.extended, rows[0], sums, count, returned=True)
-    return sums
+    extended = strategy.extended
+    rows = [[_as_value(value) for value in select(sent, number)] for number in range(extended.replicas_here)]
+    sums = extended.reduce_rows(op, rows, options)
+    _note_reduction(extended, rows[0], sums, len(values), returned=True)
+    is_one = extended.replicas_here == 1
+    return sums, [place for place, value in enumerate(values) if not (is_one or _differs(value))]
+
+
+def _differs(value: Any) -> bool:
+    """Whether replicas have different objects where a structure of all of them has this."""
+    parts = (value.values, value.indices) if isinstance(value, IndexedSlices) else (value,)
+    return any(isinstance(part, PerReplica) for part in parts)
 
 
 def _note_reduction(

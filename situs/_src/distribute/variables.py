@@ -152,7 +152,7 @@ class DistributedVariable(Variable, DistributedValues):
         if self._aggregation is Aggregation.ONLY_FIRST_REPLICA:
             return replica.merge_call(lambda strategy, each: strategy.extended.from_first(each), args=(read(value),))
         op = ReduceOp.SUM if self._aggregation is Aggregation.SUM else ReduceOp.MEAN
-        return replica.all_reduce(op, read(value))
+        return replica.all_reduce(op, identity(read(value)))  # each has one, be it that all were given the same
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Any:
         raise StateError(f"The variable '{self.name}' of a strategy cannot be copied: copy one of its `values`.")
