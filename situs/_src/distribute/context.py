@@ -8,8 +8,10 @@ strategy.run(fn)    inside fn: that strategy, in the context of one replica
 from __future__ import annotations
 
 import threading
+from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from situs._src.base.errors import DTypeError, StateError, shown
 from situs._src.base.export import export
 from situs._src.variables.replication import strategies
 
@@ -27,6 +29,7 @@ class Entered(NamedTuple):
 class _Stack(threading.local):
     def __init__(self) -> None:
         self.entered: tuple[Entered, ...] = ()
+        self.opened: AbstractContextManager[Strategy] | None = None  # by `experimental_set_strategy`
 
 
 stack = _Stack()
@@ -46,6 +49,32 @@ def current() -> Entered:
 def get_strategy() -> Strategy:
     """The strategy that holds here; outside of all scopes the default one, which has one replica."""
     return current().strategy  # type: ignore[no-any-return]
+
+
+@export("distribute.experimental_set_strategy")
+def experimental_set_strategy(strategy: Strategy | None) -> None:
+    """Lets a strategy hold from here on, as if all that follows were in its ``scope()``: for notebooks.
+
+    Args:
+        strategy: The strategy; None for none from here on.
+
+    Raises:
+        RuntimeError: It is called inside of a scope.
+    """
+    if strategy is not None and not callable(getattr(strategy, "scope", None)):
+        raise DTypeError(f"experimental_set_strategy takes a tf.distribute.Strategy or None, got {shown(strategy)}.")
+    opened, stack.opened = stack.opened, None
+    if opened is not None:
+        opened.__exit__(None, None, None)
+    if has_strategy():
+        raise StateError(
+            "Must not be called inside a `tf.distribute.Strategy` scope: experimental_set_strategy() is for what is in "
+            "no `with strategy.scope():`."
+        )
+    if strategy is not None:
+        scope = strategy.scope()
+        scope.__enter__()
+        stack.opened = scope
 
 
 @export("distribute.has_strategy")

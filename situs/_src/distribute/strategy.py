@@ -12,7 +12,7 @@ import inspect
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cache, partial
-from typing import Any
+from typing import Any, NamedTuple
 from weakref import WeakSet
 
 from situs._src.base.devices.scope import device, here
@@ -153,7 +153,7 @@ class ReplicaContext:
             return value
 
         def together(strategy: Strategy, each: Any) -> Any:
-            return _on_all(strategy, pack_like(each, [strategy.gather(leaf, axis) for leaf in flatten(each)]))
+            return _on_all(strategy, strategy.gather(each, axis))
 
         return self.merge_call(together, args=(value,))
 
@@ -230,10 +230,13 @@ def _note_reduction(
 
 def _on_all(strategy: Strategy, structure: Any) -> Any:
     """Values for every replica, each on its device; rows stay where they are."""
-    each = []
     names = strategy.extended.worker_devices
-    if len(names) == 1:
-        return structure
+    return structure if len(names) == 1 else _on_each(structure, names)
+
+
+def _on_each(structure: Any, names: Sequence[str]) -> Any:
+    """Values on each of several devices."""
+    each = []
     for name in names:
         with device(name):
             values = [leaf if isinstance(leaf, IndexedSlices) else identity(leaf) for leaf in flatten(structure)]
@@ -422,9 +425,11 @@ class StrategyExtended:
 
     def reduce_to(self, reduce_op: Any, value: Any, destinations: Any, options: Any = None) -> Any:
         """The values of replicas as one, on the devices of a variable, or on one that is named."""
-        names = destinations if isinstance(destinations, str) else getattr(destinations, "device", None)
         total = self._strategy.reduce(reduce_op, value)
-        with device(names):
+        if len(parts := local_values(destinations)) > 1:
+            return _on_each(total, [part.device for part in parts])
+        name = destinations if isinstance(destinations, str) else getattr(destinations, "device", None)
+        with device(name):
             return identity(total)
 
     def batch_reduce_to(self, reduce_op: Any, value_destination_pairs: Sequence[Any], options: Any = None) -> list[Any]:
@@ -472,6 +477,7 @@ class Strategy:
         Raises:
             RuntimeError: another strategy holds already.
         """
+        self._check_is_for_all("scope() and run()")
         holds = context.stack.entered[-1].strategy if context.stack.entered else None
         if holds is not None and holds is not self and not holds.is_default:
             raise StateError(f"Mixing different tf.distribute.Strategy objects: {holds} is not {self}")
@@ -486,12 +492,21 @@ class Strategy:
         finally:
             context.stack.entered = before
 
+    def _check_is_for_all(self, what: str) -> None:
+        """Raises where one replica asks for what is done for all of them together."""
+        entered = context.stack.entered[-1] if context.stack.entered else None
+        if entered is not None and entered.strategy is self and entered.replica is not None:
+            raise StateError(
+                f"{what} of a strategy are for the cross-replica context, and this is one of its replicas: here, use "
+                "all_reduce(), all_gather() or merge_call() of tf.distribute.get_replica_context()."
+            )
+
     def run(
         self,
         fn: Callable[..., Any],
         args: Sequence[Any] = (),
         kwargs: Mapping[str, Any] | None = None,
-        options: Any = None,
+        options: RunOptions | None = None,
     ) -> Any:
         """Calls a function for every replica, on its device.
 
@@ -518,6 +533,7 @@ class Strategy:
             axis: Along which each of them is reduced as well; None for none.
         """
         op = as_reduce_op(reduce_op)
+        self._check_is_for_all("reduce() and gather()")
         return pack_like(value, [self._reduced(op, leaf, axis) for leaf in flatten(value)])
 
     def _reduced(self, op: ReduceOp, value: Any, axis: Any) -> Any:
@@ -540,7 +556,16 @@ class Strategy:
         )
 
     def gather(self, value: Any, axis: int) -> Any:
-        """The values of all replicas one after another along an axis."""
+        """The values of all replicas one after another along an axis.
+
+        Args:
+            value: A ``PerReplica`` value, or a structure of them, whose sizes along the axis may differ.
+            axis: The axis.
+        """
+        self._check_is_for_all("reduce() and gather()")
+        return pack_like(value, [self._gathered(leaf, axis) for leaf in flatten(value)])
+
+    def _gathered(self, value: Any, axis: int) -> Any:
         values = local_values(value)
         with device(self.extended.worker_devices[0]) if self.extended.replicas_here > 1 else device(""):
             tensors = [convert_to_tensor(read(each)) for each in values]
@@ -583,6 +608,21 @@ def _as_value(value: Any) -> Any:
     return value if isinstance(value, IndexedSlices) else convert_to_tensor(read(value))
 
 
+@export("distribute.RunOptions")
+class RunOptions(NamedTuple):
+    """How a strategy runs a function: accepted for TensorFlow's programs.
+
+    Attributes:
+        experimental_enable_dynamic_batch_size: Shapes may always differ from call to call.
+        experimental_bucketizing_dynamic_shape: They are never padded.
+        experimental_xla_options: There is no XLA.
+    """
+
+    experimental_enable_dynamic_batch_size: bool = True
+    experimental_bucketizing_dynamic_shape: bool = False
+    experimental_xla_options: Any = None
+
+
 @export("distribute.experimental.ValueContext")
 class ValueContext:
     """For which replica a value is made.
@@ -612,7 +652,7 @@ class DefaultStrategy(Strategy):
         fn: Callable[..., Any],
         args: Sequence[Any] = (),
         kwargs: Mapping[str, Any] | None = None,
-        options: Any = None,
+        options: RunOptions | None = None,
     ) -> Any:
         """Calls a function."""
         return fn(*args, **(kwargs or {}))
