@@ -254,8 +254,9 @@ class Alike:
                 return alias
             return tensors[0]
         if isinstance(first, IndexedSlices):
-            parts = [[each.values for each in column], [each.indices for each in column]]
-            return IndexedSlices(*[self._given(part) for part in parts], self._given([s._dense_shape for s in column]))
+            values, places = [each.values for each in column], [each.indices for each in column]
+            shape = self._given([each._dense_shape for each in column])
+            return IndexedSlices(self._given(values), self._given(places), shape)
         is_shared = all(value is first for value in column)
         if is_shared and (isinstance(first, Variable) or _is_plain(first)):
             return first
