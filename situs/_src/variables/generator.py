@@ -252,10 +252,11 @@ class Generator:
 def _advance(cell: Cell, count: int) -> tuple[int, int, int]:
     """The state before the next `count` numbers, which the caller draws."""
     with cell.lock:
-        low, high, key = cell.read().tolist()
+        before = cell.read()
+        low, high, key = before.tolist()
         counter = (low % WORD + high % WORD * WORD + count * BLOCKS_PER_OUTPUT) % COUNTERS
         words = [_signed(counter % WORD), _signed(counter // WORD), key]
-        cell.value = torch.tensor(words, device=cell.value.device)
+        cell.value = torch.tensor(words, device=before.device)
         return low, high, key
 
 
