@@ -68,7 +68,7 @@ def test_a_step_is_compiled_captured_and_the_same(run_python: RunPython) -> None
 
 def test_without_a_compiler_jit_compile_says_what_to_install(run_python: RunPython) -> None:
     said = run_python(
-        "import os\nos.environ['PATH'] = ''\nimport situs as tf\n"
+        "import os\nos.environ.update(PATH='', CC='', CXX='')\nimport situs as tf\n"
         "f = tf.function(lambda x: tf.reduce_sum(tf.exp(x * 2.0) + tf.tanh(x)), jit_compile=True)\n"
         "try:\n    f(tf.ones([8]))\nexcept tf.errors.NotFoundError as error:\n    print('refused', error)"
     )

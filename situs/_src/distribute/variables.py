@@ -48,7 +48,8 @@ class DistributedVariable(Variable, DistributedValues):
         """
         made = object.__new__(cls)
         first = components[0]
-        made._components, made._strategy = tuple(components), strategy
+        made._components = made._values = tuple(components)
+        made._strategy = strategy
         made.constraint, made.trainable = first.constraint, first.trainable
         made._synchronization, made._aggregation = first._synchronization, aggregation
         made._name, made._shape, made._made_by = first._name, first._shape, first._made_by
@@ -60,6 +61,7 @@ class DistributedVariable(Variable, DistributedValues):
     @property
     def values(self) -> tuple[Variable, ...]:
         """The components."""
+        self.is_told = True
         return self._components
 
     @property
@@ -71,6 +73,8 @@ class DistributedVariable(Variable, DistributedValues):
         """The component that this thread's ops use."""
         number = context.replica_number()
         if number is not None and len(self._components) > 1:
+            if self.is_told:
+                context.differs(f"a component of the variable '{self._name}', which the program may have got before")
             return self._components[number]
         return self._components[0]
 
@@ -79,6 +83,12 @@ class DistributedVariable(Variable, DistributedValues):
         return self._components[0]
 
     # What a variable is asked, of the component at hand.
+
+    @property
+    def device(self) -> str:
+        """The full name of the device that holds the component."""
+        context.differs(f"the device of the variable '{self._name}'")
+        return self._component().device
 
     @property
     def _cell(self) -> Any:  # type: ignore[override]
@@ -106,9 +116,13 @@ class DistributedVariable(Variable, DistributedValues):
 
     # Changing it.
 
+    def _changed(self) -> tuple[Variable, ...]:
+        """The components that a change in the cross-replica context changes."""
+        return self._components[:1] if context.stack.saves else self._components
+
     def _change(self, update: Op, value: Any, name: str | None, read_value: bool = True) -> Any:
         if context.replica_number() is None:
-            for number, component in enumerate(self._components):
+            for number, component in enumerate(self._changed()):
                 with device(component.device):
                     component._change(update, self._for_component(update, value, number), name, read_value)
             return self if read_value else None
@@ -127,7 +141,7 @@ class DistributedVariable(Variable, DistributedValues):
         if context.replica_number() is not None:
             self._component()._update(update, inputs, attrs, name)
             return self
-        for number, component in enumerate(self._components):
+        for number, component in enumerate(self._changed()):
             component._update(update, tuple(select(each, number) for each in inputs), attrs, name)
         return self
 
@@ -142,7 +156,7 @@ class DistributedVariable(Variable, DistributedValues):
         if self._aggregation is Aggregation.ONLY_FIRST_REPLICA:
             return replica.merge_call(lambda strategy, each: strategy.extended.from_first(each), args=(read(value),))
         op = ReduceOp.SUM if self._aggregation is Aggregation.SUM else ReduceOp.MEAN
-        return replica.all_reduce(op, read(value))
+        return replica.all_reduce(op, identity(read(value)))  # each has one, be it that all were given the same
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Any:
         raise StateError(f"The variable '{self.name}' of a strategy cannot be copied: copy one of its `values`.")
@@ -171,7 +185,7 @@ class SyncOnReadVariable(DistributedVariable):
 
     def _for_component(self, update: Op, value: Any, number: int) -> Any:
         """In the cross-replica context a sum is dealt out, so that it is the value where it is read."""
-        if self._aggregation is not Aggregation.SUM:
+        if self._aggregation is not Aggregation.SUM or context.stack.saves:
             return super()._for_component(update, value, number)
         if update is not state_ops.assign:
             raise ArgumentError(
@@ -182,7 +196,7 @@ class SyncOnReadVariable(DistributedVariable):
 
     def __tensor__(self) -> Tensor:
         replicas = self._strategy.num_replicas_in_sync
-        if context.replica_number() is not None or replicas == 1:
+        if context.replica_number() is not None or replicas == 1 or context.stack.saves:
             return self._component().__tensor__()
         if self._aggregation is Aggregation.ONLY_FIRST_REPLICA:
             return self._strategy.extended.from_first(self._components[0].__tensor__())  # type: ignore[no-any-return]

@@ -126,7 +126,10 @@ cumprod = export("math.cumprod", v1=("cumprod", "math.cumprod"))(
         np.cumprod,
     )
 )
-cumulative_logsumexp = export("math.cumulative_logsumexp")(
+cumulative_logsumexp = export(
+    "math.cumulative_logsumexp",
+    differs="NaN makes what follows it NaN; TensorFlow leaves it out of the sum.",
+)(
     _scan(
         "CumulativeLogsumexp",
         torch.logcumsumexp,

@@ -188,7 +188,12 @@ def _gather_gradient(
     return gather_grad(grad, indices, params_shape, axis, batch_dims=batch_dims), None
 
 
-@export("gather", v1=())
+@export(
+    "gather",
+    v1=(),
+    differs="Reading a variable runs where the scope says, else on the best device, like every other read; "
+    "TensorFlow runs it where the variable is.",
+)
 def gather(
     params: Any,
     indices: ArrayLike,

@@ -8,6 +8,7 @@ from typing import Any
 
 from situs._src.base.devices.scope import ROOT, Scope, here
 from situs._src.base.errors import ArgumentError, DTypeError, InvalidArgumentError
+from situs._src.base.progress import working
 from situs._src.base.tensor import is_tensor
 from situs._src.base.tree import MAX_DEPTH, take_apart
 from situs._src.ir.graph.context import as_default
@@ -38,6 +39,13 @@ class TracedGraph(FunctionGraph):
             )
 
 
+class TraceAgain(BaseException):
+    """Ends the making of a graph that is then made once more: whoever raises this has learnt to make it otherwise.
+
+    It is no `Exception`, so that no program takes it for a failure of its own.
+    """
+
+
 class Traced:
     """A graph, and the form of what the function returned."""
 
@@ -63,10 +71,21 @@ def trace(
         outer: The graph that calls the function; None for eager code.
         tensors: The arguments of the call that the graph is made for; variables may be made from them.
     """
+    while True:
+        try:
+            return _traced(function, kind, names, outer, tensors)
+        except TraceAgain:
+            continue  # with a new graph: nothing holds on to the one that was begun
+
+
+def _traced(
+    function: Callable[..., Any], kind: Kind, names: Sequence[str], outer: Graph | None, tensors: Sequence[Any]
+) -> Traced:
     graph = TracedGraph(outer, True if outer is None else None)
     graph.called_under, graph.given = here.scope, tensors
     graph.runs_effects = True
-    with as_default(graph):
+    name = getattr(function, "__name__", type(function).__name__)
+    with working(f"Tracing {name}", lambda: f"{len(graph.operations)} operations"), as_default(graph):
         given = [
             graph.add_argument(spec.dtype, spec.shape, spec.name or name)
             for spec, name in zip(kind.specs, names, strict=True)

@@ -136,6 +136,7 @@ class _Here(threading.local):
         self.graph: Any = None  # the graph that ops are added to; None where they run at once
         self.tapes: tuple[Any, ...] = ()  # what records ops for their gradients
         self.replica: int | None = None  # which of a strategy's this thread is
+        self.asked: list[Request] | None = None  # where somebody wants to know: what is asked for by ``with device``
         self.look: Any = None  # what stands for a tensor of another graph, while a gradient of that graph is built
 
 
@@ -237,7 +238,10 @@ def enter(scope: Scope) -> Scope:
     return before
 
 
-@export("device")
+@export(
+    "device",
+    differs="A function from an op to a device works in eager code too.",
+)
 class device:  # noqa: N801 - the name programs use
     """A context in which ops run on the device asked for.
 
@@ -256,6 +260,8 @@ class device:  # noqa: N801 - the name programs use
         self._request = as_request(name)
 
     def __enter__(self) -> device:
+        if here.asked is not None:
+            here.asked.append(self._request)
         here.entered.append((self, here.scope))
         _enter(here.scope.child(self._request))
         return self

@@ -309,7 +309,11 @@ def _weighted_cross_entropy_gradient(
     return of_logits, of_labels, of_weight
 
 
-@export("nn.weighted_cross_entropy_with_logits", v1=())
+@export(
+    "nn.weighted_cross_entropy_with_logits",
+    v1=(),
+    differs="The gradient at 0 is the derivative; TensorFlow gives 0.",
+)
 def weighted_cross_entropy_with_logits(
     labels: ArrayLike, logits: Any, pos_weight: Any, name: str | None = "logistic_loss"
 ) -> Tensor:

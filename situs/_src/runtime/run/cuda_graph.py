@@ -6,12 +6,16 @@ the parts of `runtime.run.capture_regions`, the launches of its work are capture
     feeds  --copy-->  buffers  --replay-->  results  --copy-->  fetches
                        variables in place
 
-A feed is copied from the host straight into its buffer, and takes no other memory on the card.
+A feed is copied from the host straight into its buffer, and takes no other memory on the card. A large one goes
+through pinned memory: the card takes it from there when it comes to it, and the host does not wait for the run before.
 
 The memory of a variable is captured as it is, without a buffer: what the work reads, and what it changes. It is
 nevertheless the variable's own, and a capture holds it weakly. If a variable has got other memory since, or somebody
 holds its value while the work would change it, the run goes the usual way and the program is captured once more; a
 variable that the work only reads gets a buffer then, and its value is copied in.
+
+A capture costs as much as many runs. One that was replayed often enough has paid for itself; of the others there may
+be a few in the life of a program, and then it is captured no more.
 
 What depends on the run (random numbers, the next batch) is made before the replay. A program whose capture fails goes
 on as before. One thread replays at a time; another that comes meanwhile runs the program the usual way.
@@ -44,12 +48,14 @@ from situs._src.runtime.run.compiled import Compilation, Known, Wish, refuse, wh
 from situs._src.runtime.run.compiled_region import TRIALS
 from situs._src.runtime.run.emit import as_host_value, emit
 from situs._src.runtime.run.state import Run
-from situs._src.runtime.run.stream_capture import Launches
+from situs._src.runtime.run.stream_capture import Launches, Staging
 
 CAPTURED_AFTER = 20  # runs
 AGAIN_AFTER = 3  # runs, if a variable has changed whose memory was captured: others may be about to change, too
-MOST = 8  # captures of one program
+MOST = 8  # captures of one program that did not pay
+PAID = 50  # replays, after which a capture has paid
 FEW = 16  # elements
+PINNED_FROM, PINNED_UP_TO = 2**16, 2**26  # bytes: CUDA copies less at once, whatever memory it lies in
 
 Function = Callable[..., tuple[Any, ...]]
 
@@ -141,6 +147,8 @@ class CapturedProgram:
                 self._compile_beside(self._wish, self.captured)
             return None if self.captured is None else self.captured.run(run, brought)
         except OutdatedCapture as outdated:
+            assert self.captured is not None
+            self._captures -= self.captured.replays >= PAID
             self._changing |= outdated.changed
             self.captured, self._runs = None, max(self._after - AGAIN_AFTER, 1)
             return None
@@ -244,6 +252,7 @@ class Captured:
         self._changes = False  # whether what would change variables does so
         self._trial: list[Any] | None = None  # what the work is tried with: copies of variables that it changes
         self._results: tuple[Any, ...] = ()
+        self.replays = 0
 
     # What comes in.
 
@@ -260,8 +269,11 @@ class Captured:
         self._copied = [where[self._source(slot)] for slot in copied]
         self._buffers = [self._buffer(slot, brought[number]) for slot, number in zip(copied, self._copied, strict=True)]
         self._seen: list[Any] = [None] * len(copied)
+        self._staging: dict[int, Staging] = {}  # by places among the buffers
         self._may_change = [slot in parts.reads or slot in parts.arrivals for slot in copied]
         cells: list[Cell] = [brought[number] for number in self._states]
+        for cell in cells:
+            cell.is_recorded = True
         self._homes = [ref(cell.read()) for cell in cells]
 
     def _source(self, slot: int) -> int:
@@ -417,6 +429,7 @@ class Captured:
         if changed:
             raise OutdatedCapture(changed)
         self._copy_in(fed)
+        self.replays += 1
         if self._states:
             with_values([brought[number] for number in self._states], self._replay_on)
         else:
@@ -428,9 +441,22 @@ class Captured:
         """Fills the buffers; what is there already is not copied again, unless its memory may have changed."""
         for place, value in enumerate(fed):
             if value is not self._seen[place]:
-                self._buffers[place].copy_(value, non_blocking=True)
+                if self._is_staged(value):
+                    self._staged(place).send(value)
+                else:
+                    self._buffers[place].copy_(value, non_blocking=True)
                 if not self._may_change[place]:
                     self._seen[place] = value
+
+    def _is_staged(self, value: torch.Tensor) -> bool:
+        is_copied_late = value.device.type == "cpu" and self._device.type == "cuda" and not value.is_pinned()
+        return is_copied_late and PINNED_FROM <= value.nbytes <= PINNED_UP_TO
+
+    def _staged(self, place: int) -> Staging:
+        found = self._staging.get(place)
+        if found is None:
+            found = self._staging[place] = Staging(self._buffers[place])
+        return found
 
     def _replay_on(self, values: list[Any]) -> None:
         """Replays the launches, which change these values of variables, if they are what was captured and unshared."""

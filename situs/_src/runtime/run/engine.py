@@ -10,11 +10,13 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from situs._src.base import locks
 from situs._src.base.devices.logical import Device
+from situs._src.base.errors import OpError
 from situs._src.ir.graph.function import FunctionGraph
 from situs._src.ir.graph.graph import Graph
 from situs._src.ir.graph.node import Operation
 from situs._src.ir.graph.tensor import SymbolicTensor
 from situs._src.placement.placer import Placement, place
+from situs._src.runtime import watch
 from situs._src.runtime.plan.plan import Literal, Placed
 from situs._src.runtime.plan.planner import Planner
 from situs._src.runtime.plan.prune import producers, prune
@@ -145,4 +147,11 @@ class Engine:
         return self._placed_with(graph.operations, fixed)
 
     def _placed_with(self, operations: Sequence[Operation], fixed: dict[Operation, Device]) -> Placement:
-        return place(operations, self.devices, soft=self.soft, log=self.log, default=self.default, fixed=fixed)
+        try:
+            return place(operations, self.devices, soft=self.soft, log=self.log, default=self.default, fixed=fixed)
+        except OpError as error:
+            if watch.watcher is not None:
+                node = error.op
+                known = (node.name, node.device) if isinstance(node, Operation) else ("", "")
+                watch.watcher.refused(*known, error)
+            raise
