@@ -112,7 +112,11 @@ def test_fit_prints_and_remembers_what_it_did_with_numbers_read_in_every_batch()
         with redirect_stdout(io.StringIO()) as out:
             history = model.fit(x, 2 * x, batch_size=4, epochs=2, verbose=1, shuffle=False, **options).history
             found = model.evaluate(x, 2 * x, verbose=1, batch_size=4)
-        return history, found, re.findall(r"6/6.*?- loss: [\d.e+-]+ - mae: [\d.e+-]+", out.getvalue().replace("\b", ""))[-1]
+        return (
+            history,
+            found,
+            re.findall(r"6/6.*?- loss: [\d.e+-]+ - mae: [\d.e+-]+", out.getvalue().replace("\b", ""))[-1],
+        )
 
     class Listens(keras.callbacks.Callback):
         def on_train_batch_end(self, batch, logs=None):

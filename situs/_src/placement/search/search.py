@@ -116,6 +116,7 @@ class _Search:
         self.tried: dict[str, float | None] = {}
         self.single: tuple[str, float] | None = None
         self.notes: list[str] = []
+        self.told = float("inf")  # the best value that `progress` knows of
         self.bound = bound_of(problem, objective)
 
     def run(self, budget: float, moves: int | None) -> Plan:
@@ -260,7 +261,9 @@ class _Search:
         return best
 
     def _report(self, candidate: Candidate) -> None:
-        if self.progress is not None and candidate.found.fits:
+        """Tells of a placement that fits and is better than all that were told of before."""
+        if self.progress is not None and candidate.found.fits and candidate.found.value < self.told:
+            self.told = candidate.found.value
             self.progress(candidate.found.value, candidate.name)
 
     def _closest(self, level: _Level, best: Candidate) -> str:
