@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV   ?= .venv
 BIN    := $(VENV)/bin
 
-.PHONY: venv dev demo docs test test-browser test-keras test-oldest coverage check bench clean
+.PHONY: venv dev demo dist docs test test-browser test-keras test-oldest coverage check bench clean
 
 venv: $(BIN)/.installed
 dev: $(BIN)/.installed-dev
@@ -26,6 +26,12 @@ demo: venv
 # The site: guides, API reference, decisions, results. It can be opened and searched without a server.
 docs: dev
 	$(BIN)/python -m scripts.build_site build/site
+
+# Both distributions, installed into an empty environment of every Python that is there, with the demo run from elsewhere.
+# Each environment downloads PyTorch. `make dist DIST=--build-only` installs nothing.
+DIST ?=
+dist: dev
+	$(BIN)/python scripts/dist.py $(DIST)
 
 check: dev
 	PATH="$(CURDIR)/$(BIN):$$PATH" scripts/check

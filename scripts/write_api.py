@@ -59,6 +59,7 @@ NAMESPACES = {
     "experimental.numpy": "names of NumPy on tensors, as far as Keras uses them.",
     "experimental.dlpack": "tensors shared with other libraries without a copy.",
     "extend": "ops and kernels of your own. ``docs/extending.md`` shows how.",
+    "feature_column": "how columns of a table become the inputs of a network.",
     "image": "what needs no image decoding.",
     "initializers": "``tf.keras.initializers``. Those of TensorFlow 1 are in ``tf.compat.v1.initializers``.",
     "io": "files, records, and strings of bytes as tensors.",

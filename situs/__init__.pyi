@@ -13,6 +13,7 @@ from situs import dtypes as dtypes
 from situs import errors as errors
 from situs import experimental as experimental
 from situs import extend as extend
+from situs import feature_column as feature_column
 from situs import image as image
 from situs import initializers as initializers
 from situs import io as io

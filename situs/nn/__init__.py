@@ -2,6 +2,8 @@
 
 # Written by scripts/write_api.py: edit what the engine exports instead.
 
+from situs._src.distribute.loss_scaling import compute_average_loss as compute_average_loss
+from situs._src.distribute.loss_scaling import scale_regularization_loss as scale_regularization_loss
 from situs._src.ops.math import sigmoid as sigmoid
 from situs._src.ops.math import tanh as tanh
 from situs._src.ops.nn.activation import crelu as crelu
@@ -63,10 +65,8 @@ from situs._src.ops.nn.pool import max_pool2d as max_pool2d
 from situs._src.ops.nn.pool import max_pool3d as max_pool3d
 from situs._src.ops.nn.pool import max_pool_with_argmax as max_pool_with_argmax
 from situs._src.ops.nn.pool import pool as pool
-from situs._src.ops.nn.sampled_loss import compute_average_loss as compute_average_loss
 from situs._src.ops.nn.sampled_loss import nce_loss as nce_loss
 from situs._src.ops.nn.sampled_loss import sampled_softmax_loss as sampled_softmax_loss
-from situs._src.ops.nn.sampled_loss import scale_regularization_loss as scale_regularization_loss
 from situs._src.ops.rearrange import depth_to_space as depth_to_space
 from situs._src.ops.rearrange import space_to_batch as space_to_batch
 from situs._src.ops.rearrange import space_to_depth as space_to_depth

@@ -1,4 +1,4 @@
-"""The report in a real browser: it opens, shows, searches, folds, complains of nothing, and runs nothing of a program's.
+"""The report in a real browser: it opens, shows, searches, folds, complains of nothing, and runs no hostile name.
 
 Skipped, with the reason, where there is no browser; ``make test-browser`` runs these alone.
 """
@@ -56,9 +56,8 @@ def box(page, selector):
     """Where an element is on the screen, after it was scrolled to."""
     page.run(f"document.querySelector({selector!r}).scrollIntoView({{block: 'center'}})")
     page.settle()
-    return page.run(
-        f"(() => {{ const b = document.querySelector({selector!r}).getBoundingClientRect(); return [b.x, b.y, b.width, b.height]; }})()"
-    )
+    page.run(f"situs.box = document.querySelector({selector!r}).getBoundingClientRect()")
+    return page.run("[situs.box.x, situs.box.y, situs.box.width, situs.box.height]")
 
 
 def test_it_opens_and_shows_every_part(shown):
@@ -193,7 +192,8 @@ def test_ten_thousand_operations_do_not_freeze_it(shown, scoped):
     assert "MatMul_7777" in page.run("document.querySelector('#details').textContent")
     assert page.run(f"{view}.boxes.size") <= 320
     opened = page.run(
-        f"(() => {{ const v = {view}; for (const g of v.tree().root.groups.values()) v.open(g); return v.boxes.size; }})()"
+        f"(() => {{ const v = {view}; for (const g of v.tree().root.groups.values()) v.open(g);"
+        "return v.boxes.size; })()"
     )
     assert opened <= 320  # however many are opened
 
@@ -234,8 +234,9 @@ def test_it_fits_a_phone_and_the_dark(shown, width, dark):
 def test_a_screen_reader_finds_names_for_what_it_can_use(shown):
     page = shown(small())
     unnamed = page.run(
-        "[...document.querySelectorAll('button, input, select, canvas[tabindex], [role=button], [role=region]')].filter(each =>"
-        " !(each.getAttribute('aria-label') || each.textContent.trim() || each.closest('label'))).map(each => each.outerHTML)"
+        "[...document.querySelectorAll('button, input, select, canvas[tabindex], [role=button], [role=region]')]"
+        ".filter(each => !(each.getAttribute('aria-label') || each.textContent.trim() || each.closest('label')))"
+        ".map(each => each.outerHTML)"
     )
     assert unnamed == []
     assert page.run("document.querySelectorAll('h1').length") == 1

@@ -2,7 +2,7 @@
 
     keras.src.trainers.trainer              ``compile(jit_compile="auto")`` says nothing               here
     keras.src.metrics.metric                metrics have `reset_states`, their name before Keras 3     here
-    keras.src.backend.tensorflow.rnn        an LSTM is one op for all steps, on the CPU as well        fused_recurrent.py
+    keras.src.backend.tensorflow.rnn        an LSTM is one op, on the CPU as well                      fused_recurrent.py
     keras.src.callbacks.callback_list       logs of a batch are read where a callback looks at them    lazy_logs.py
     keras.src.callbacks.model_checkpoint    the chief writes                                           chief_only.py
     keras.src.callbacks.backup_and_restore  the same                                                   chief_only.py
@@ -29,7 +29,7 @@ def _compile_where_asked(trainer: ModuleType) -> None:
     """Lets ``jit_compile="auto"``, the default, say nothing, rather than True where there is a GPU.
 
     A model of which nothing is said runs as other programs do: it is compiled where ``tf.config.optimizer.set_jit`` or
-    the environment asks for that, and never fails for want of a compiler. ``compile(jit_compile=True)`` is what it says.
+    the environment asks for that, and never fails for want of a compiler. ``jit_compile=True`` is what it says.
     """
     trainer.Trainer._resolve_auto_jit_compile = _unsaid
 

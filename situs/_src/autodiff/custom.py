@@ -38,7 +38,6 @@ from situs._src.variables.capture import captured_variable
 from situs._src.variables.eager import Variable
 
 
-
 class OwnGradient:
     """The gradient of a function, as the function itself says it; None in a graph that was read from a file."""
 

@@ -122,9 +122,7 @@ class ForwardAccumulator:
     def _direction_of(self, result: object) -> Any:
         """The tangent of what is itself one of the primals."""
         behind = variable_behind(result)
-        return next(
-            (d for source, d in zip(self._sources, self._directions, strict=True) if source is behind), None
-        )
+        return next((d for source, d in zip(self._sources, self._directions, strict=True) if source is behind), None)
 
 
 def _direction(primal: Any, tangent: Any) -> Any:

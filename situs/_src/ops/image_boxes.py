@@ -73,7 +73,7 @@ def _draw_kernel(images: torch.Tensor, boxes: torch.Tensor, colors: torch.Tensor
     made = images.clone()
     _, height, width, depth = images.shape
     palette = _palette(colors, depth).to(images.dtype)
-    scale = np.float32([height - 1, width - 1, height - 1, width - 1])
+    scale = np.array([height - 1, width - 1, height - 1, width - 1], np.float32)
     for canvas, objects in zip(made, boxes.numpy(), strict=True):
         with np.errstate(invalid="ignore"):
             pixels = (objects * scale).astype(np.int64).tolist()

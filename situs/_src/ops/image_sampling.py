@@ -177,7 +177,7 @@ def _sampled(
             found = part
             break
     top, left, bottom, right = found
-    edges = np.float32([top, left, bottom, right]) / np.float32([high, wide, high, wide])
+    edges = np.array([top, left, bottom, right], np.float32) / np.array([high, wide, high, wide], np.float32)
     return (
         torch.tensor([top, left, 0]).to(image_size.dtype),
         torch.tensor([bottom - top, right - left, -1]).to(image_size.dtype),
@@ -193,7 +193,7 @@ def _objects(boxes: torch.Tensor, high: int, wide: int) -> list[_Rectangle]:
             raise InvalidArgumentError(
                 f"All bounding box coordinates must be in [0.0, 1.0], and are [y_min, x_min, y_max, x_max]; got {box}."
             )
-    pixels = (flat * np.float32([high, wide, high, wide])).astype(np.int64)
+    pixels = (flat * np.array([high, wide, high, wide], np.float32)).astype(np.int64)
     return [_Rectangle(*box) for box in pixels.tolist()]
 
 
@@ -306,7 +306,9 @@ def _wanted(aspects: Any, areas: Any, max_attempts: Any, whole_image: Any) -> di
         "aspect_ratio_range": _range(aspects, (0.75, 1.33), "aspect_ratio_range", None),
         "area_range": _range(areas, (0.05, 1.0), "area_range", 1.0),
         "max_attempts": attempts,
-        "use_image_if_no_bounding_boxes": as_bool(bool(whole_image), "use_image_if_no_bounding_boxes"),
+        "use_image_if_no_bounding_boxes": as_bool(
+            False if whole_image is None else whole_image, "use_image_if_no_bounding_boxes"
+        ),
     }
 
 
@@ -341,7 +343,7 @@ def stateless_sample_distorted_bounding_box(
     Example:
         >>> box = stateless_sample_distorted_bounding_box([64, 64, 3], [[[0.1, 0.2, 0.9, 0.8]]], seed=[1, 2])
         >>> box.size.numpy().tolist()
-        [32, 32, -1]
+        [22, 27, -1]
     """
     wanted = _wanted(aspect_ratio_range, area_range, max_attempts, use_image_if_no_bounding_boxes)
     return _of_op(
@@ -379,7 +381,10 @@ def sample_distorted_bounding_box_v1(
     name: str | None = None,
 ) -> SampledBox:
     """A random part of an image that shows enough of one of the objects in it, with TensorFlow 1's two seeds."""
-    seeds = {"seed": as_int(seed or 0, "seed"), "seed2": as_int(seed2 or 0, "seed2")}
+    seeds = {
+        "seed": as_int(0 if seed is None else seed, "seed"),
+        "seed2": as_int(0 if seed2 is None else seed2, "seed2"),
+    }
     _require_seed(*seeds.values())
     wanted = _wanted(aspect_ratio_range, area_range, max_attempts, use_image_if_no_bounding_boxes)
     return _of_op(

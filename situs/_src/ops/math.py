@@ -73,6 +73,7 @@ from situs._src.runtime.dispatch import BinaryFunction, UnaryFunction
 from situs._src.runtime.eager.convert import to_array
 from situs._src.runtime.eager.shown import number_in
 from situs._src.runtime.eager.torch_private import operator
+from situs._src.runtime.symbolic.fold import known_value
 
 HALF: DTypes = frozenset({dt.float16, dt.bfloat16})
 SINGLE_AND_DOUBLE: DTypes = FLOATING - HALF
@@ -330,6 +331,20 @@ def _dividing(kernel: Callable[..., torch.Tensor], of_torch: Callable[..., torch
     return kernel
 
 
+def _by_known(kernel: Callable[..., torch.Tensor]) -> Callable[[Any, Any], Callable[..., Any] | None]:
+    """In a graph: does not look at a divisor that is a constant without zeros, so a card is not waited for."""
+
+    def divided(x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
+        return kernel(x, y)
+
+    def lower(x: Any, y: Any) -> Callable[..., Any] | None:
+        known = known_value(y)
+        return divided if known is not None and has_no_zero(np.asarray(known)) else None
+
+    compiled_as(divided, kernel)
+    return lower
+
+
 def _ends_process(x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
     return (y == 0) | ((y == -1) & (x == torch.iinfo(x.dtype).min))
 
@@ -388,7 +403,9 @@ for _name, _kernel in (
     ("TruncateDiv", _integer_truncatediv),
     ("TruncateMod", torch.fmod),
 ):
-    find_op(_name).kernel(CPU, GPU, T=NATIVE_INTEGER)(_dividing(_refusing_zero(_kernel), _kernel))
+    _divides = _dividing(_refusing_zero(_kernel), _kernel)
+    find_op(_name).kernel(CPU, T=NATIVE_INTEGER)(_divides)
+    find_op(_name).kernel(GPU, T=NATIVE_INTEGER, lower=_by_known(_kernel))(_divides)
 # NumPy divides by one number without division.
 find_op("FloorDiv").kernel(CPU, T=NATIVE_INTEGER)(_dividing(numpy_kernel(_wide_div), torch.floor_divide))
 find_op("FloorMod").kernel(CPU, T=NATIVE_INTEGER)(

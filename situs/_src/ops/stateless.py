@@ -17,7 +17,7 @@ import torch
 
 from situs._src.base import dtype as dt
 from situs._src.base.dtype import FIXED, FLOATING, INDEX, STRING, WIDE_UNSIGNED, DType, as_dtype
-from situs._src.base.errors import ArgumentError, DTypeError, UnimplementedError
+from situs._src.base.errors import ArgumentError, DTypeError, InvalidArgumentError, shown
 from situs._src.base.export import export
 from situs._src.base.shapes import UNKNOWN, TensorShape, brackets, broadcast
 from situs._src.base.streams import WORD, Position
@@ -296,7 +296,7 @@ class Draws(NamedTuple):
 
     def draw(self, drawn: Op, shape: ShapeLike, *bounds: Any, dtype: DType, name: str | None) -> Tensor:
         """Draws a tensor by one of the ops; integers are given their bounds."""
-        return drawn(shape, *self.source(shape), *bounds, dtype=dtype, name=name)  # type: ignore[no-any-return]
+        return drawn(shape, *self.source(shape), *bounds, dtype=dtype, name=name)
 
 
 def draws_of_seed(seed: ArrayLike) -> Draws:
@@ -606,27 +606,39 @@ def fold_in(seed: ArrayLike, data: ArrayLike, alg: str | IntLike = "auto_select"
     return stack([stateless_uniform([], seed, None, None, number.dtype, alg=alg), number])
 
 
-_ALGORITHMS = ("philox", "threefry", "auto_select")
+PHILOX, THREEFRY, AUTO_SELECT = 1, 2, 3
+_ALGORITHMS = {"philox": PHILOX, "threefry": THREEFRY, "autoselect": AUTO_SELECT}
 
 
-def check_algorithm(alg: str | IntLike) -> None:
-    """Raises ``ValueError`` unless `alg` is one of TensorFlow's algorithms."""
-    name = getattr(alg, "value", alg)
-    if not isinstance(name, (str, int)) or name not in (*_ALGORITHMS, 1, 2, 3):
-        raise ArgumentError(
-            f"Argument `alg` got unsupported value {alg!r}. Supported values are {', '.join(_ALGORITHMS)}."
-        )
-
-
-def check_supported(alg: str | IntLike) -> None:
-    """Raises unless numbers can be drawn by an algorithm.
+def algorithm_number(alg: object) -> int:
+    """The number of an algorithm, which may be given as such, or by its name, in which dashes and case do not count.
 
     Raises:
-        UnimplementedError: it is ThreeFry.
+        ValueError: there is no such algorithm.
+        TypeError: it is neither a number nor a name.
     """
-    check_algorithm(alg)
-    if getattr(alg, "value", alg) in ("threefry", THREEFRY):
-        raise UnimplementedError("Non-XLA devices don't support the ThreeFry algorithm. Use alg='philox'.")
+    given = getattr(alg, "value", alg)  # of an enumeration
+    if isinstance(given, bool) or not isinstance(given, (str, int)):
+        raise DTypeError(f"Can't convert argument `alg` (of value {shown(alg)} and type {type(alg)}) to int.")
+    number = (
+        _ALGORITHMS.get(given.strip().lower().replace("-", "").replace("_", "")) if isinstance(given, str) else given
+    )
+    if number not in _ALGORITHMS.values():
+        raise ArgumentError(
+            f"Argument `alg` got unsupported value {shown(alg)}. Supported values are philox or 1 for the Philox "
+            "algorithm, threefry or 2 for the ThreeFry algorithm, and auto_select or 3 for auto-selection."
+        )
+    return int(number)  # type: ignore[arg-type]
 
 
-THREEFRY = 2
+def check_supported(alg: object) -> None:
+    """Raises unless numbers can be drawn by an algorithm; None is a choice as well, as in TensorFlow.
+
+    Raises:
+        InvalidArgumentError: it is ThreeFry.
+    """
+    if alg is not None and algorithm_number(alg) == THREEFRY:
+        raise InvalidArgumentError(
+            "counter must be a vector with length at least 2; got shape: [1]. Non-XLA devices don't support the "
+            "ThreeFry algorithm. Use alg='philox'."
+        )

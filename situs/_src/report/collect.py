@@ -16,6 +16,7 @@ and the report says how many events these are.
 from __future__ import annotations
 
 import itertools
+import os
 import threading
 from collections import deque
 from collections.abc import Callable, Sequence
@@ -239,6 +240,11 @@ class Hub:
                 watch.install(None)
                 self._made = {}
 
+    def leave(self) -> None:
+        """In a child process: the reports are its parent's."""
+        self._collectors, self._made = (), {}
+        watch.watcher = None
+
     # Eager code.
 
     def kernel(self, run: watch.Function, op: Op, assignment: Assignment) -> watch.Function:
@@ -294,6 +300,24 @@ class Hub:
             if isinstance(made, torch.Tensor):
                 self._remember(made, number)
             return made
+
+        return timed
+
+    def update(self, change: watch.Function, op: Op, device: Device) -> watch.Function:
+        """The function by which an optimizer changes variables, with a clock around it."""
+
+        def timed(cells: Sequence[Sequence[Any]], grads: Sequence[Any], *rest: Any) -> None:
+            start = now()
+            change(cells, grads, *rest)
+            _finish(device)
+            many = f"{len(grads)} variables" if len(grads) != 1 else "a variable"
+            self._note(
+                Event(
+                    next(self._numbers), OP, op.name, op.name, device.short_name, "", threading.get_ident(), start,
+                    now(), 0, line_text(origin()), f"state: changes {many} there", "",
+                    tuple(dict.fromkeys(self._makers(grads))),
+                )
+            )  # fmt: skip
 
         return timed
 
@@ -406,6 +430,8 @@ class Hub:
 
 
 hub = Hub()
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=hub.leave)
 
 
 def kind_of(op: Op) -> str:

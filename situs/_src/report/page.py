@@ -27,7 +27,7 @@ from situs._src.report.data import Data
 PACKED_FROM = 600_000  # characters
 _ASSETS = Path(__file__).parent / "assets"
 _STYLES = ("vendor/uPlot.min.css", "style.css")
-_LIBRARIES = ("vendor/uPlot.min.js", "vendor/dagre.min.js")
+_LIBRARIES = ("vendor/uPlot", "vendor/dagre")  # each with its licence, which goes where the code goes
 _SCRIPTS = ("core.js", "tables.js", "timeline.js", "memory.js", "graph.js", "compare.js", "main.js")
 
 
@@ -86,10 +86,13 @@ def _summary(reports: Sequence[Data]) -> str:
 @cache
 def _packed_assets() -> tuple[str, list[str], str]:
     """The style, the libraries, and our own scripts as one."""
-    names = (*_STYLES, *_LIBRARIES, *_SCRIPTS)
-    texts = {name: (_ASSETS / name).read_text(encoding="utf-8") for name in names}
-    joined = ["\n".join(texts[name] for name in part) for part in (_STYLES, _SCRIPTS)]
-    return joined[0], [texts[name] for name in _LIBRARIES], joined[1]
+    own = {name: (_ASSETS / name).read_text(encoding="utf-8") for name in (*_STYLES, *_SCRIPTS)}
+    libraries = []
+    for name in _LIBRARIES:
+        licence, code = ((_ASSETS / f"{name}{end}").read_text(encoding="utf-8") for end in (".LICENSE", ".min.js"))
+        libraries.append(f"/*\n{licence.strip()}\n*/\n{code}")
+    style, script = ("\n".join(own[name] for name in part) for part in (_STYLES, _SCRIPTS))
+    return style, libraries, script
 
 
 def _hash(text: str) -> str:

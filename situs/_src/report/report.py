@@ -16,6 +16,7 @@ from __future__ import annotations
 import functools
 import html
 import json
+import os
 import sys
 import time
 import traceback
@@ -66,11 +67,13 @@ class Report:
         self._collector: Collector | None = None
         self._memory = MemoryTape()
         self._data: Data | None = None
+        self._process = 0
 
     def __enter__(self) -> Report:
         if self._collector is not None:
             raise StateError("This report was opened before: make another one, tf.report(...), for another part.")
         self._collector = Collector(on_many=self._memory.roll, many=ROLL_EVERY)
+        self._process = os.getpid()
         self._about.started = time.time_ns()
         self._memory.start()
         hub.open(self._collector)
@@ -80,6 +83,8 @@ class Report:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         assert self._collector is not None
+        if os.getpid() != self._process:
+            return  # a child of the program's: the report is its parent's
         hub.close(self._collector)
         self._memory.stop()
         self._about.ended = time.time_ns()

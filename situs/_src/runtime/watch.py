@@ -38,6 +38,10 @@ class Watcher(Protocol):
         """The function that copies an input of an eager step, with the watcher around it."""
         ...
 
+    def update(self, change: Function, op: Op, device: Device) -> Function:
+        """The function by which an eager optimizer changes variables of a device, with the watcher around it."""
+        ...
+
     def begin(self, program: Program) -> Recorder:
         """A run of a graph begins: what to record it with, if somebody else does not."""
         ...

@@ -81,7 +81,9 @@ def _search_kernel(
     for number, length in enumerate(sequence_length.tolist()):
         found = decode(probabilities[: max(length, 0), number], beam_width, top_paths)
         for path, (sequence, score) in enumerate(found):
-            kept = [c for c, before in zip(sequence, [None, *sequence], strict=False) if c != before or not merge_repeated]
+            kept = [
+                c for c, before in zip(sequence, [None, *sequence], strict=False) if c != before or not merge_repeated
+            ]
             places += [(path, number, place) for place in range(len(kept))]
             labels += kept
             sums[number, path] = score

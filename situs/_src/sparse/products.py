@@ -40,28 +40,28 @@ def _product_kernel(
     left, right = a_shape.tolist(), b_shape.tolist()
     if len(left) != len(right) or len(left) not in (2, 3) or left[:-2] != right[:-2] or left[-1] != right[-2]:
         raise ArgumentError(f"Matrices of the shapes {left} and {right} have no product.")
-    # One large matrix with the stack along its diagonal: its product has theirs there.
-    count, rows, inner, columns = left[0] if len(left) == 3 else 1, left[-2], left[-1], right[-1]
-    one = _matrix(a_indices, a_values, rows, inner, count)
-    other = _matrix(b_indices, b_values, inner, columns, count)
-    found = torch.sparse.mm(one, other).coalesce()
-    places = found.indices()
-    row, column = places[0] % max(rows, 1), places[1] % max(columns, 1)
-    stacked = [places[0] // max(rows, 1)] if len(left) == 3 else []
-    shape = torch.tensor([*left[:-1], columns], dtype=torch.int64)
-    return torch.stack([*stacked, row, column], 1), found.values(), shape
-
-
-def _matrix(indices: torch.Tensor, values: torch.Tensor, rows: int, columns: int, count: int) -> torch.Tensor:
-    number = indices[:, 0] if indices.shape[1] == 3 else torch.zeros_like(indices[:, 0])
-    places = torch.stack([indices[:, -2] + number * rows, indices[:, -1] + number * columns])
-    return torch.sparse_coo_tensor(places, values, (rows * count, columns * count), check_invariants=True)
+    stacked, rows, columns = len(left) == 3, left[-2], right[-1]
+    above = a_indices[:, 0] if stacked else torch.zeros_like(a_indices[:, 0])
+    below = b_indices[:, 0] if stacked else torch.zeros_like(b_indices[:, 0])
+    # Elements meet where the number of a matrix and of what is summed over is the same.
+    meeting, order = torch.sort(below * left[-1] + b_indices[:, -2], stable=True)
+    sought = above * left[-1] + a_indices[:, -1]
+    first, last = torch.searchsorted(meeting, sought), torch.searchsorted(meeting, sought, right=True)
+    ones = torch.repeat_interleave(torch.arange(len(sought)), last - first)
+    before = torch.cumsum(last - first, 0) - (last - first)
+    others = order[torch.arange(len(ones)) - before[ones] + first[ones]]
+    places = (above[ones] * rows + a_indices[ones, -2]) * columns + b_indices[others, -1]
+    found, which = torch.unique(places, return_inverse=True)
+    values = torch.zeros(len(found), dtype=a_values.dtype).index_add_(0, which, a_values[ones] * b_values[others])
+    width = max(columns, 1)
+    parts = [found // width % max(rows, 1), found % width]
+    if stacked:
+        parts.insert(0, found // (width * max(rows, 1)))
+    return torch.stack(parts, 1), values, torch.tensor([*left[:-1], columns], dtype=torch.int64)
 
 
 def sparse_matmul(a: SparseTensor, b: SparseTensor) -> SparseTensor:
     """The product of two sparse matrices, or of two stacks of as many; no gradients go through it."""
-    made = SparseTensor(
-        *_product.many(a.indices, a.values, a.dense_shape, b.indices, b.values, b.dense_shape)
-    )
+    made = SparseTensor(*_product.many(a.indices, a.values, a.dense_shape, b.indices, b.values, b.dense_shape))
     made.set_shape([*a.shape[:-1], b.shape[-1]])
     return made

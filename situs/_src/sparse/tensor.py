@@ -170,6 +170,23 @@ class SparseTensor(CompositeTensor):
 
         return self.with_values(function(self._values, at_places(self, convert_to_tensor(other, self.dtype))))
 
+    # Its rows, for `tf.map_fn`.
+
+    def __row_numbers__(self) -> Any:
+        from situs._src.ops.constant import range as range_of
+
+        return range_of(self._dense_shape[0])
+
+    def __row__(self, number: Any) -> SparseTensor:
+        from situs._src.ops.compare import equal
+        from situs._src.ops.gather import boolean_mask
+
+        inside = equal(self._indices[:, 0], number)
+        indices, values = boolean_mask(self._indices, inside), boolean_mask(self._values, inside)
+        made = SparseTensor(indices[:, 1:], values, self._dense_shape[1:])
+        made.set_shape(self._shape[1:])
+        return made
+
 
 # Ops of one tensor that give zero for zero: they change the values.
 _OF_VALUES = frozenset(

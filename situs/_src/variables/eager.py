@@ -441,7 +441,9 @@ class Variable(Updatable, metaclass=Created):
     def _made(self, update: Op, inputs: tuple[Any, ...], attrs: dict[str, Any], name: str | None) -> EagerTensor:
         """What the variable becomes."""
         found = recall(update, inputs, attrs, self.memo)
-        made: EagerTensor = run_step(*found, inputs, attrs) if found else execute(update, inputs, attrs, name, state=self)
+        made: EagerTensor = (
+            run_step(*found, inputs, attrs) if found else execute(update, inputs, attrs, name, state=self)
+        )
         return made
 
     def _put(self, new: EagerTensor) -> None:

@@ -551,6 +551,7 @@ from situs.compat.v1 import contrib as contrib
 from situs.compat.v1 import data as data
 from situs.compat.v1 import debugging as debugging
 from situs.compat.v1 import dtypes as dtypes
+from situs.compat.v1 import feature_column as feature_column
 from situs.compat.v1 import flags as flags
 from situs.compat.v1 import gfile as gfile
 from situs.compat.v1 import image as image

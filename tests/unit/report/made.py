@@ -44,14 +44,21 @@ def small(name: str = "MatMul", device: str = "GPU:1", title: str = "small") -> 
     """A report with something in each of its parts; `name` is used wherever a program chooses a name."""
     collector = Collector()
     line = f"/home/{name}/train.py:12"
-    # fmt: off
-    collector.add(Event(0, "op", name, "MatMul", "GPU:0", "", 1, 1_000, 9_000, 4096, line, f"requested: {name}", "float32[32, 32]", (), 0, 0))
-    collector.add(Event(1, "copy", name, "Copy", device, "GPU:0", 1, 9_500, 30_000, 4096, line, "", "float32[32, 32]", (0,)))
-    collector.add(Event(2, "op", "layer/Relu", "Relu", device, "", 1, 30_500, 42_000, 4096, line, "default", "float32[32, 32]", (1,), 0, 1))
-    collector.add(Event(3, "run", name, "run", "", "", 1, 500, 43_000, 0, line, "3 calls", "", (), 0))
-    collector.add(Event(4, "op", "layer/Sum", "Sum", device, "", 1, 90_000, 95_000, 4, line, "default", "float32[]", (2,), 0, 2))
-    collector.add(Event(5, "op", "Neg", "Neg", device, "", 1, 15_000, 16_000, 4, line, "default", "float32[]", ()))
-    # fmt: on
+    square = "float32[32, 32]"
+    first = Event(
+        0, "op", name, "MatMul", "GPU:0", "", 1, 1_000, 9_000, 4096, line, f"requested: {name}", square, (), 0, 0
+    )
+    copy = Event(1, "copy", name, "Copy", device, "GPU:0", 1, 9_500, 30_000, 4096, line, "", square, (0,))
+    relu = Event(
+        2, "op", "layer/Relu", "Relu", device, "", 1, 30_500, 42_000, 4096, line, "default", square, (1,), 0, 1
+    )  # fmt: skip
+    run = Event(3, "run", name, "run", "", "", 1, 500, 43_000, 0, line, "3 calls", "", (), 0)
+    last = relu._replace(
+        number=4, name="layer/Sum", op="Sum", start=90_000, end=95_000, size=4, result="float32[]", waits=(2,), node=2
+    )
+    beside = Event(5, "op", "Neg", "Neg", device, "", 1, 15_000, 16_000, 4, line, "default", "float32[]", ())
+    for event in (first, copy, relu, run, last, beside):
+        collector.add(event)
     nodes = [
         Node(name, "MatMul", "GPU:0", f"requested: {name}", name, line, "float32[32, 32]"),
         Node("layer/Relu", "Relu", device, "default", "", line, "float32[32, 32]"),

@@ -1,7 +1,8 @@
-"""What a report notes of eager code, graphs, functions and strategies; that it stays bounded, and costs nothing when off."""
+"""What a report notes of eager code, graphs, functions and strategies; that it stays bounded, and ends."""
 
 from __future__ import annotations
 
+import json
 import threading
 
 import numpy as np
@@ -176,11 +177,50 @@ def test_a_strategy_is_noted_on_all_its_devices():
     assert any("reduced" in text for graph in data["graphs"] for text in graph["reductions"])
 
 
+def test_an_optimizer_of_eager_code_is_noted():
+    with tf.device("GPU:1"):
+        weights = tf.Variable(tf.ones([4, 4]))
+    optimizer = tf.keras.optimizers.Adam(0.1)
+    optimizer.build([weights])
+    with tf.report() as report:
+        optimizer.apply_gradients([(tf.ones([4, 4]), weights)])
+    (row,) = [row for row in events(report, "op") if row["op"].startswith("Apply")]
+    assert (row["device"], row["why"]) == ("GPU:1", "state: changes a variable there")
+
+
+def test_a_child_process_leaves_the_report_to_its_parent(run_python, tmp_path):
+    path = tmp_path / "report.json"
+    program = f"""
+import os, sys
+import situs as tf
+x = tf.ones([2])
+with tf.report({str(path)!r}):
+    tf.negative(x)
+    child = os.fork()
+    if child == 0:
+        tf.exp(x)
+    else:
+        os.waitpid(child, 0)
+        tf.sin(x)
+    print("child" if child == 0 else "parent", os.path.exists({str(path)!r}))
+"""
+    said = run_python(program)
+    assert "child False" in said
+    assert "parent False" in said
+    strings = json.loads(path.read_text())["strings"]
+    assert "Sin" in strings
+    assert "Exp" not in strings
+
+
 def test_a_program_that_fails_has_its_error_in_the_report():
     report = tf.report()
-    with pytest.raises(ZeroDivisionError), report:
+
+    def fails():
         tf.negative(tf.ones([2]))
         raise ZeroDivisionError("by hand")
+
+    with pytest.raises(ZeroDivisionError), report:
+        fails()
     error = report.to_json()["program"]["error"]
     assert (error["type"], error["message"]) == ("ZeroDivisionError", "by hand")
     assert "by hand" in error["traceback"]

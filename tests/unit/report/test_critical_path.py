@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -53,7 +55,7 @@ def test_no_chain_is_longer_than_the_critical_path(spans):
 @given(traces())
 def test_each_event_of_the_path_waits_for_the_one_before(spans):
     path = critical_path(spans)
-    for first, then in zip(path, path[1:], strict=False):
+    for first, then in pairwise(path):
         assert first in spans[then].waits or spans[first].lane == spans[then].lane
         assert spans[first].end <= spans[then].start
 

@@ -7,6 +7,7 @@ import json
 import pytest
 
 from situs._src.cli.main import main
+from tests.placement_graphs import chain
 
 PROGRAM = """
 import tensorflow as tf
@@ -15,10 +16,6 @@ with tf.device("GPU:1"):
     y = tf.matmul(x, x)
 {ending}
 """
-PROBLEM = {
-    "format": "situs.placement.problem", "version": 1,
-    "devices": [{"name": "GPU:0", "kind": "GPU"}, {"name": "GPU:1", "kind": "GPU"}],
-}  # fmt: skip
 
 
 @pytest.fixture
@@ -91,6 +88,20 @@ def test_wrong_arguments_are_refused_in_words(tmp_path, monkeypatch, capsys, arg
     monkeypatch.chdir(tmp_path)
     assert main(["report", *arguments]) == 1
     assert message in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("end", [".html", ".json"])
+def test_a_plan_of_the_placer_has_a_report(tmp_path, capsys, end):
+    graph, out = tmp_path / "graph.json", tmp_path / f"plan{end}"
+    graph.write_text(json.dumps(chain("2 3 4", memory=100.0).to_json()))
+    assert main(["place", str(graph), "--budget", "0.1", "--report", str(out)]) == 0
+    text = out.read_text()
+    data = json.loads(text if end == ".json" else text.partition("data-report>")[2].partition("</script>")[0])
+    assert data["graphs"][0]["nodes"]["name"] == ["a", "b", "c"]
+    assert data["program"]["duration"] == 9_000_000_000
+    assert [data["strings"][data["events"]["name"][place]] for place in data["critical"]] == ["a", "b", "c"]
+    assert any("forecast" in note for note in data["notes"])
+    assert main(["place", str(graph), "--report", "plan.txt"]) == 1
 
 
 def test_the_demonstration_ends_with_a_report(run_python):

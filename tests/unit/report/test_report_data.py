@@ -13,8 +13,9 @@ from situs._src.report.perfetto import trace_text
 from tests.unit.report.made import small
 
 PARTS = {
-    "schema", "version", "title", "program", "versions", "notes", "devices", "lanes", "events", "kinds", "waits", "critical",
-    "idle", "memory", "graphs", "totals", "placements", "traces", "compiled", "left_out", "strings", "sources",
+    "schema", "version", "title", "program", "versions", "notes", "devices", "lanes", "events", "kinds", "waits",
+    "critical", "idle", "memory", "graphs", "totals", "placements", "traces", "compiled", "left_out", "strings",
+    "sources",
 }  # fmt: skip
 
 

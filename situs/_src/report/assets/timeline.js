@@ -18,8 +18,7 @@ situs.Timeline = class {
     this.rows = report.lanes.map((lane) => ({ name: lane.name, device: lane.device, events: [], idle: [] }));
     for (let event = 0; event < report.size; event += 1) this.rows[report.events.lane[event]].events.push(event);
     report.idle.forEach((idle, number) => {
-      const row = this.rows.find((each) => each.device === idle.device && !each.name.endsWith(" copies"));
-      if (row) row.idle.push(number);
+      this.rows[report.events.lane[idle.next]].idle.push(number);  /* the row of what ended the wait */
     });
     this.element = this.build(options);
   }

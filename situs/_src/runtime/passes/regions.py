@@ -20,7 +20,8 @@ changes it. Inside of a region the order is the plan's.
 
 A region that changes a variable writes into its memory. So nobody but the region may have the old value: every reading
 of the variable before the change is in a region, together with all that takes what was read (`_Readings`). Otherwise
-the change stays outside.
+the change stays outside. A reading, and what passes it on as it is, is not handed from one region to another: each reads
+anew. Other views of a variable that leave a region leave it as copies.
 
 What is known of values comes from a run (`Seen`): shapes, strides and dtypes, numbers that hang on shapes alone, and
 which slots are states of which variable. They are what a region is compiled for. Nothing here knows a compiler.
@@ -29,7 +30,7 @@ which slots are states of which variable. They are what a region is compiled for
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import torch
@@ -38,7 +39,7 @@ from situs._src.base.devices.logical import Device
 from situs._src.ir.graph.function import graphs_of
 from situs._src.ir.graph.graph import Graph
 from situs._src.ir.graph.node import Operation
-from situs._src.ir.registry.traits import SHAPE_ONLY, STATE
+from situs._src.ir.registry.traits import ALIAS, SHAPE_ONLY, STATE
 from situs._src.runtime.eager.cell import Cell
 from situs._src.runtime.plan.plan import Call, Literal, Plan, Slot, Source, makers, slots_in, waits_for
 
@@ -262,6 +263,7 @@ class Region:
         kept: The slots of their results that somebody outside uses.
         states: Which slots are states of variables, each with what stands for its variable (`Seen.states`).
         changed: The variables that they change, by what stands for them, in the order of the sources.
+        views: Those of the kept slots that may lie in the memory of a variable.
     """
 
     calls: list[Call]
@@ -270,6 +272,7 @@ class Region:
     kept: list[int]
     states: Mapping[int, int]
     changed: list[int]
+    views: set[int] = field(default_factory=set)
 
     def key(self, source: Slot | Literal) -> int:
         """What tells a source from the others: its slot or its variable's, or the identity of a constant."""
@@ -313,19 +316,48 @@ def divide(plan: Plan, seen: Seen, refused: Mapping[Call, str] | None = None) ->
     returned = set(slots_in(plan.outputs))
     _Readings(plan.calls, seen, reasons, readers, returned).settle()
     inside = [reasons[call] is None for call in plan.calls]
-    readings = {call.outputs[0]: n for n, call in enumerate(plan.calls) if inside[n] and call.reads is not None}
+    readings = _readings(plan.calls, inside)
+    views = _views(plan.calls, readings)
     steps: list[Call | Region] = []
-    for is_region, numbers in _in_stages(plan.calls, inside, seen.states):
-        taken = {slot for number in numbers for slot in slots_in(plan.calls[number].inputs)}
-        read = taken & readings.keys()  # in each region that takes the value, rather than handed from one to another
-        members = [plan.calls[number] for number in sorted({*numbers, *(readings[slot] for slot in read)})]
-        region = _region(members, readers, returned, seen) if is_region else None
+    for is_region, numbers in _in_stages(plan.calls, inside, seen.states, set(readings.values())):
+        whole = set(numbers)
+        for number in sorted(readings.values(), reverse=True):  # what reads, in each region that takes the value
+            if any(number == readings.get(slot) for n in whole for slot in slots_in(plan.calls[n].inputs)):
+                whole.add(number)
+        members = [plan.calls[number] for number in sorted(whole)]
+        again = {plan.calls[number] for number in whole.difference(numbers)}  # by others as well
+        region = _region(members, again, readers, returned, seen) if is_region else None
         if region is not None:
+            region.views = views.intersection(region.kept)
             steps.append(region)
             continue
-        steps += [call for call in members if call.reads is None or call not in steps]
+        steps += [call for call in members if call not in again or call not in steps]
         reasons.update({call: "nothing beside it to be compiled with" for call in members if reasons[call] is None})
     return Division(steps, {call: reason for call, reason in reasons.items() if reason is not None})
+
+
+def _readings(calls: Sequence[Call], inside: Sequence[bool]) -> dict[int, int]:
+    """The calls, by the slots they make, that read variables in regions, or pass on what was read as it is."""
+    found: dict[int, int] = {}
+    for number, call in enumerate(calls):
+        if inside[number] and (call.reads is not None or (_passes_on(call) and slots_in(call.inputs)[0] in found)):
+            found[call.outputs[0]] = number
+    return found
+
+
+def _passes_on(call: Call) -> bool:
+    """Whether the result of a call is its first input as it is."""
+    return call.node is not None and ALIAS in call.node.op_def.traits and len(slots_in(call.inputs)) == 1
+
+
+def _views(calls: Sequence[Call], readings: Mapping[int, int]) -> set[int]:
+    """The slots that may lie in the memory of a variable that is read in a region."""
+    found = set(readings)
+    for call in calls:
+        node = call.node
+        if node is not None and not (node.op_def.is_fresh(node) or node.op_def.updates):
+            found.update(call.outputs if not found.isdisjoint(slots_in(call.inputs)) else ())
+    return found
 
 
 class _Readings:
@@ -385,25 +417,49 @@ class _Readings:
         Whoever takes it may then read it anew, as nothing changes it in between.
         """
         state = self._seen.states_in(call)[0]
-        if state not in last or not self._returned.isdisjoint(call.outputs):
+        if state not in last:
             return False
-        takers = [taker for slot in call.outputs for taker in self._readers.get(slot, ())]
-        if not all(self._reasons[taker] is None and taker.device is call.device for taker in takers):
+        takers = self._takers(call)
+        if takers is None or not all(self._reasons[taker] is None and taker.device is call.device for taker in takers):
             return False
         end = max((self._numbers[taker] for taker in takers), default=0)
         others = (other for number, other in self._users if self._numbers[call] < number < end)
         return not any(other.reads is None and state in self._seen.states_in(other) for other in others)
+
+    def _takers(self, call: Call) -> list[Call] | None:
+        """Who takes what a call makes, also where it is passed on as it is; None if the plan returns that."""
+        found: list[Call] = []
+        if not self._returned.isdisjoint(call.outputs):
+            return None
+        for taker in (taker for slot in call.outputs for taker in self._readers.get(slot, ())):
+            found.append(taker)
+            if _passes_on(taker) and self._reasons[taker] is None:
+                further = self._takers(taker)
+                if further is None:
+                    return None
+                found += further
+        return found
 
     def _is_hindered(self, call: Call, outside: set[int]) -> bool:
         is_inside = self._reasons[call] is None and is_change(call)
         return is_inside and not outside.isdisjoint(self._seen.states_in(call))
 
 
-def _region(calls: list[Call], readers: Mapping[int, set[Call]], returned: set[int], seen: Seen) -> Region | None:
-    """A region of some calls; None if there are too few of them, or nobody uses what they make."""
+def _region(
+    calls: list[Call], again: set[Call], readers: Mapping[int, set[Call]], returned: set[int], seen: Seen
+) -> Region | None:
+    """A region of some calls; None if there are too few of them, or nobody uses what they make.
+
+    Args:
+        calls: The calls.
+        again: Those that read variables, which other regions do as well: nobody outside takes what they make.
+        readers: Who takes each slot.
+        returned: The slots that the plan returns.
+        seen: What a run has shown.
+    """
     members = set(calls)
     made = {slot for call in calls for slot in call.outputs}
-    makes = [call for call in calls if call.reads is None]  # what is read is read again by others
+    makes = [call for call in calls if call not in again]
     kept = [s for call in makes for s in call.outputs if s in returned or not readers.get(s, set()) <= members]
     changed = dict.fromkeys(state for call in calls if is_change(call) for state in seen.states_in(call))
     if len(makes) < SHORTEST or not (kept or changed):
@@ -430,7 +486,7 @@ def is_passed(literal: Literal) -> bool:
 
 
 def _in_stages(
-    calls: Sequence[Call], inside: Sequence[bool], states: Mapping[int, int]
+    calls: Sequence[Call], inside: Sequence[bool], states: Mapping[int, int], readings: set[int]
 ) -> Iterable[tuple[bool, list[int]]]:
     """The numbers of the calls in groups that may follow each other: each a region's or outside of regions.
 
@@ -439,7 +495,7 @@ def _in_stages(
     stages = _stages(calls, inside, states)
     groups: dict[tuple[int, bool, Device | None], list[int]] = {}
     for number, (call, stage, within) in enumerate(zip(calls, stages, inside, strict=True)):
-        if not within or call.reads is None:
+        if number not in readings:
             groups.setdefault((stage, within, call.device if within else None), []).append(number)
     for (_, within, _), members in sorted(groups.items(), key=lambda item: item[0][:2]):
         length = LONGEST if within else len(members)

@@ -444,7 +444,8 @@ class _Body:
                 self._change(call, known)
             else:
                 known.update(zip(call.outputs, self._made(call, known), strict=True))
-        results = [known[slot] for slot in region.kept if slot not in region.states]
+        kept = [slot for slot in region.kept if slot not in region.states]
+        results = [known[slot].clone() if slot in region.views else known[slot] for slot in kept]
         after = [self._held[state] for state in region.changed]
         if not self._refusals:
             return [*after, *results]

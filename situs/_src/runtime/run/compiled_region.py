@@ -88,6 +88,7 @@ class CompiledRegion:
         layouts = [seen.layout(source) for source in region.sources]
         self._shapes = [layout.shape for layout in layouts]
         self._strides = [layout.stride for layout in layouts]
+        self._devices = [layout.device for layout in layouts]
         keys = [region.key(source) for source in region.sources]
         self._states = [place for place, key in enumerate(keys) if key in region.states]
         self._changed = [place for place, key in enumerate(keys) if key in region.changed]
@@ -138,6 +139,8 @@ class CompiledRegion:
         for place, value in zip(places, values, strict=False):
             held = value.value if type(value) is Cell else value
             if held is None or held.shape != self._shapes[place] or held.stride() != self._strides[place]:
+                return False
+            if held is not value and held.device != self._devices[place]:  # a variable moves, as values do not
                 return False
         return True
 

@@ -48,14 +48,14 @@ from situs._src.runtime.run.compiled import Compilation, Known, Wish, refuse, wh
 from situs._src.runtime.run.compiled_region import TRIALS
 from situs._src.runtime.run.emit import as_host_value, emit
 from situs._src.runtime.run.state import Run
-from situs._src.runtime.run.stream_capture import Launches
+from situs._src.runtime.run.stream_capture import Launches, Staging
 
 CAPTURED_AFTER = 20  # runs
 AGAIN_AFTER = 3  # runs, if a variable has changed whose memory was captured: others may be about to change, too
 MOST = 8  # captures of one program that did not pay
 PAID = 50  # replays, after which a capture has paid
 FEW = 16  # elements
-PINNED_FROM = 2**16  # bytes: CUDA copies less at once, whatever memory it lies in
+PINNED_FROM, PINNED_UP_TO = 2**16, 2**26  # bytes: CUDA copies less at once, whatever memory it lies in
 
 Function = Callable[..., tuple[Any, ...]]
 
@@ -269,6 +269,7 @@ class Captured:
         self._copied = [where[self._source(slot)] for slot in copied]
         self._buffers = [self._buffer(slot, brought[number]) for slot, number in zip(copied, self._copied, strict=True)]
         self._seen: list[Any] = [None] * len(copied)
+        self._staging: dict[int, Staging] = {}  # by places among the buffers
         self._may_change = [slot in parts.reads or slot in parts.arrivals for slot in copied]
         cells: list[Cell] = [brought[number] for number in self._states]
         for cell in cells:
@@ -440,10 +441,22 @@ class Captured:
         """Fills the buffers; what is there already is not copied again, unless its memory may have changed."""
         for place, value in enumerate(fed):
             if value is not self._seen[place]:
-                source = _in_pinned_memory(value) if self._device.type == "cuda" else value
-                self._buffers[place].copy_(source, non_blocking=True)
+                if self._is_staged(value):
+                    self._staged(place).send(value)
+                else:
+                    self._buffers[place].copy_(value, non_blocking=True)
                 if not self._may_change[place]:
                     self._seen[place] = value
+
+    def _is_staged(self, value: torch.Tensor) -> bool:
+        is_copied_late = value.device.type == "cpu" and self._device.type == "cuda" and not value.is_pinned()
+        return is_copied_late and PINNED_FROM <= value.nbytes <= PINNED_UP_TO
+
+    def _staged(self, place: int) -> Staging:
+        found = self._staging.get(place)
+        if found is None:
+            found = self._staging[place] = Staging(self._buffers[place])
+        return found
 
     def _replay_on(self, values: list[Any]) -> None:
         """Replays the launches, which change these values of variables, if they are what was captured and unshared."""
@@ -463,13 +476,6 @@ class Captured:
 
     def _entered(self, value: torch.Tensor) -> torch.Tensor:
         return value if self._account is None else enter(value, self._account, "CUDA graph")
-
-
-def _in_pinned_memory(value: torch.Tensor) -> torch.Tensor:
-    """A value of the host in pinned memory, if it is large; PyTorch reuses that when the copy from it is done."""
-    if value.device.type != "cpu" or value.nbytes < PINNED_FROM or value.is_pinned():
-        return value
-    return value.contiguous().pin_memory()
 
 
 def _itself(value: object) -> Any:

@@ -14,6 +14,7 @@ versions, and looks there before it compiles anything. One thread compiles at a 
 
 from __future__ import annotations
 
+import importlib
 import importlib.util
 import shutil
 import threading
@@ -21,6 +22,7 @@ import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import torch
@@ -320,18 +322,23 @@ def _quietly() -> Iterator[None]:
 
 @contextmanager
 def _elsewhere() -> Iterator[None]:
-    """Has PyTorch compile in a process of its own, which it starts once; a torch that cannot compiles here."""
+    """Has PyTorch compile in a process of its own, which it starts once; a torch that cannot compiles here.
+
+    It sends graphs of ATen's operators alone, by default; the process is of the same torch, and knows all others.
+    """
     from torch._inductor import compile_fx
 
     mode: Any = getattr(compile_fx, "FxCompileMode", None)
     if mode is None or not hasattr(compile_fx, "fx_compile_mode"):
         yield
         return
-    before, compile_fx.fx_compile_mode = compile_fx.fx_compile_mode, mode.SUBPROCESS
+    pickler: Any = importlib.import_module("torch.fx._graph_pickler")
+    before, options = compile_fx.fx_compile_mode, pickler.Options
+    compile_fx.fx_compile_mode, pickler.Options = mode.SUBPROCESS, partial(options, ops_filter=None)
     try:
         yield
     finally:
-        compile_fx.fx_compile_mode = before
+        compile_fx.fx_compile_mode, pickler.Options = before, options
 
 
 @contextmanager
