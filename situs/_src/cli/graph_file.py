@@ -4,7 +4,8 @@
     folder/, folder/saved_model.pb        a saved program: the graph of its serving signature, or its first
     model.keras, model.h5                 a model of Keras: its prediction
 
-The graph is imported, not run: shapes are inferred, and what is not known is guessed and said to be. Requests for
+A ``GraphDef`` with an op that Situs does not have is placed by the bytes of its tensors alone (`foreign_graph`). Else
+the graph is imported, not run: shapes are inferred, and what is not known is guessed and said to be. Requests for
 devices that are written in the graph are taken as wishes where there are such devices. Times come from the user's
 measured costs, or are estimated.
 """
@@ -20,6 +21,8 @@ from typing import Any
 from situs._src.base.devices.inventory import process
 from situs._src.base.devices.logical import Device
 from situs._src.base.errors import ArgumentError, NotFoundError, OpError, shown
+from situs._src.base.proto.graph import GraphDef
+from situs._src.cli.foreign_graph import problem_of_message
 from situs._src.ir.graph.function import graphs_of
 from situs._src.ir.graph.graph import Graph
 from situs._src.ir.graph.node import Operation
@@ -54,10 +57,18 @@ def problem_of(path: str | Path, devices: Sequence[Device] | None = None) -> Pro
         devices: The devices; by default those of this process.
 
     Raises:
-        NotFoundError: there is no such file, or an op of the graph is not known.
+        NotFoundError: there is no such file.
         InvalidArgumentError: it holds something else, or cannot be placed on these devices at all.
     """
-    return problem_of_graph(read_graph(path), tuple(process.devices()) if devices is None else devices)
+    where, file = tuple(process.devices()) if devices is None else devices, Path(path)
+    if not file.exists() or not _is_message(file):
+        return problem_of_graph(read_graph(path), where)
+    message = _message(file)
+    try:
+        graph = _main_part(_imported(message))
+    except NotFoundError:  # an op that there is not
+        return problem_of_message(message, where, CostModel(shared_store()), _memory(where))
+    return problem_of_graph(graph, where)
 
 
 def problem_of_graph(graph: Graph, devices: Sequence[Device]) -> Problem:
@@ -74,8 +85,16 @@ def problem_of_graph(graph: Graph, devices: Sequence[Device]) -> Problem:
     place(graph.operations, devices, soft=True, choose=choose)
     if not found:
         raise ArgumentError("The graph is empty: there is nothing to place.")
-    memory = {device: float(device.memory_limit) for device in devices if device.type != "CPU"}
-    return assemble(found, devices, CostModel(shared_store()), memory=memory).problem
+    return assemble(found, devices, CostModel(shared_store()), memory=_memory(devices)).problem
+
+
+def _memory(devices: Sequence[Device]) -> dict[Device, float]:
+    return {device: float(device.memory_limit) for device in devices if device.type != "CPU"}
+
+
+def _is_message(file: Path) -> bool:
+    """Whether a file is a ``GraphDef``, and no saved program or model."""
+    return not file.is_dir() and file.stem != "saved_model" and file.suffix not in KERAS
 
 
 def read_graph(path: str | Path) -> Graph:
@@ -90,16 +109,26 @@ def read_graph(path: str | Path) -> Graph:
         raise NotFoundError(f"There is no graph {shown(str(file))}.")
     if file.is_dir() or file.name in ("saved_model.pb", "saved_model.pbtxt"):
         return _main_part(_saved(file if file.is_dir() else file.parent))
+    if file.suffix in KERAS:
+        _check_size(file)
+        return _main_part(_of_keras(file))
+    return _main_part(_imported(_message(file)))
+
+
+def _check_size(file: Path) -> None:
     if file.stat().st_size > LARGEST:
         raise ArgumentError(f"{shown(str(file))} is larger than {LARGEST >> 30} GiB, and so no graph.")
-    if file.suffix in KERAS:
-        return _main_part(_of_keras(file))
-    return _main_part(_imported(file))
 
 
-def _imported(file: Path) -> Graph:
-    from situs._src.tracing.importing import import_graph_def, read_graph_def  # here, because these load PyTorch
+def _message(file: Path) -> GraphDef:
+    """The graph that is written in a file.
 
+    Raises:
+        InvalidArgumentError: there is none in it.
+    """
+    from situs._src.tracing.importing import read_graph_def  # here, because it loads PyTorch
+
+    _check_size(file)
     content: str | bytes = file.read_bytes()
     if file.suffix in (".pbtxt", ".json"):
         try:
@@ -107,9 +136,14 @@ def _imported(file: Path) -> Graph:
         except UnicodeDecodeError as error:
             raise ArgumentError(f"{shown(str(file))} is not text: {error}.") from None
     try:
-        message = read_graph_def(content)
+        return read_graph_def(content)
     except (TypeError, OpError) as error:
         raise ArgumentError(f"{shown(str(file))} holds no graph: {error}") from None
+
+
+def _imported(message: GraphDef) -> Graph:
+    from situs._src.tracing.importing import import_graph_def
+
     graph = Graph()
     with graph.as_default():
         import_graph_def(message, name="")

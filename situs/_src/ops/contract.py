@@ -170,8 +170,8 @@ def _multiplications(node: Operation) -> int | None:
     rest = shared.num_elements() or 0  # what the ellipsis stands for
     terms = [set(term.replace(ELLIPSIS, "")) for term in (*parsed.operands, parsed.result)]
     held, count = terms[0], 0
-    for i, term in enumerate(terms[1:-1] or [set[str]()], 1):
-        together = held | term
+    for i, other in enumerate(terms[1:-1] or [set[str]()], 1):
+        together = held | other
         count += rest * prod(sizes[letter] or 0 for letter in together)
         held = together & set[str]().union(*terms[i + 1 :])
     return count

@@ -15,9 +15,9 @@ from situs._src.cli.main import main
 from situs._src.placement.costs.key import key_of
 from situs._src.placement.costs.kinds import kind_of
 from situs._src.placement.costs.model import CostModel
-from situs._src.placement.costs.store import CostStore, shared_store
+from situs._src.placement.costs.store import CostStore, Pace, shared_store
 from situs._src.runtime.dynamic import links
-from situs._src.runtime.dynamic.learn import learn
+from situs._src.runtime.dynamic.learn import _seconds, learn, pace_of
 from situs._src.runtime.dynamic.links import FASTEST, LARGE, SMALL, measure_links
 from situs._src.runtime.run import program
 from situs._src.runtime.run.program import Listener
@@ -98,6 +98,54 @@ def test_a_loop_is_measured_as_a_whole():
     model = CostModel(CostStore(), learned.held)
     where = next(event.call.device for event in recorder.events if event.call.node is fetch.op)
     assert model.time(fetch.op, where).seconds == cost.seconds
+
+
+@pytest.mark.parametrize("whole", [0.5, 2.0])
+def test_what_calls_took_one_by_one_is_brought_to_what_they_take_in_a_row(whole):
+    """A step that takes so many times what its calls took: on the host each call has the same share of it."""
+
+    def build():
+        x = tf.placeholder(tf.float32, [64, 64], name="x")
+        return tf.tanh(tf.matmul(x, x))
+
+    _, seen = recorded(build, **{"x:0": np.ones((64, 64), "f")})
+    plan, recorder = seen[-1]
+    raw, store = CostStore(), CostStore()
+    learn(recorder.events, plan, raw)
+    costs = {key: found.median for _, key, found in raw.items()}
+    others = sum(_seconds(recorder.events).values()) - sum(costs.values())
+    learn(recorder.events, plan, store, whole=others + whole * sum(costs.values()))
+    for _, key, found in store.items():
+        assert found.median == pytest.approx(whole * costs[key])
+    kind = kind_of(process.devices()[0])
+    assert store.pace(kind).share == pytest.approx(whole)
+    later = CostStore()
+    later.note_pace(kind, 0.0, whole)
+    learn(recorder.events, plan, later)  # a run of which no whole is known goes by what is known of the kind
+    assert {key: found.median for _, key, found in later.items()} == pytest.approx(
+        {key: whole * seconds for key, seconds in costs.items()}
+    )
+
+
+def test_on_a_card_each_call_gives_up_as_much_and_keeps_a_tenth():
+    per_call, share = pace_of([30e-6, 12e-6, 500e-6], 512e-6, is_card=True)
+    assert per_call == pytest.approx(10e-6, rel=1e-6)
+    assert share == pytest.approx(1.0)
+    times = [10e-6] * 10
+    per_call, share = pace_of(times, 1e-6, is_card=True)  # less than can be: then the rest is a share
+    assert sum(map(Pace(per_call, share).of, times)) == pytest.approx(1e-6)
+    per_call, share = pace_of(times, 150e-6, is_card=True)
+    assert (per_call, share) == (0.0, pytest.approx(1.5))
+
+
+def test_every_other_profiled_run_is_timed_as_a_whole(own_costs):
+    double = tf2.function(lambda x: tf2.matmul(x, x))
+    x = tf2.ones([16, 16])
+    with tf2.placement.profile(save=False, links=False) as found:
+        for _ in range(3):  # the first is left alone, then one is recorded and one is timed
+            double(x)
+    assert found.runs == 2
+    assert found.store.pace(kind_of(process.devices()[0])).at > 0
 
 
 def test_links_are_measured_by_small_and_large_copies():

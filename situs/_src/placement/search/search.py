@@ -37,7 +37,7 @@ from situs._src.placement.search.simulate import simulate
 Progress = Callable[[float, str], None]
 
 OPENING = 0.1  # of the budget: the best of the quick starting points, a little better, before the others are computed
-BEFORE_PROOF = 0.3  # of the budget, for annealing where OR-Tools goes on from it
+BEFORE_PROOF = 0.5  # of the budget, for annealing where OR-Tools goes on from it
 KEPT = 3  # starting points that are improved
 TABLES = 5e6  # entries of slices' tables, for each second of the budget
 DEFAULT = 5.0  # seconds, where a search is given moves in place of a budget
@@ -68,7 +68,7 @@ def search(
         previous: A placement to start from, among others: devices by names of nodes. What does not fit is moved.
         progress: Called with the best value so far and what found it.
         seeds: More placements to start from, by the names that the plan will give them.
-        moves: How many moves to try, in place of what the budget allows; no clock ends it then, and nothing is proven.
+        moves: How many moves to try, in place of what the budget allows; no clock ends it, and OR-Tools is not asked.
 
     Raises:
         InfeasibleError: no placement keeps to the wishes; it names the smallest set that conflicts.
@@ -116,6 +116,7 @@ class _Search:
         self.tried: dict[str, float | None] = {}
         self.single: tuple[str, float] | None = None
         self.notes: list[str] = []
+        self.told = float("inf")  # the best value that `progress` knows of
         self.bound = bound_of(problem, objective)
 
     def run(self, budget: float, moves: int | None) -> Plan:
@@ -260,7 +261,9 @@ class _Search:
         return best
 
     def _report(self, candidate: Candidate) -> None:
-        if self.progress is not None and candidate.found.fits:
+        """Tells of a placement that fits and is better than all that were told of before."""
+        if self.progress is not None and candidate.found.fits and candidate.found.value < self.told:
+            self.told = candidate.found.value
             self.progress(candidate.found.value, candidate.name)
 
     def _closest(self, level: _Level, best: Candidate) -> str:

@@ -166,3 +166,24 @@ def test_whatever_json_a_file_holds_it_is_taken_or_left_out(tmp_path_factory, ki
         store = CostStore(path)
     for _, _, found in store.items():
         assert found.median >= 0
+
+
+def test_a_pace_is_saved_and_the_newer_one_counts(path):
+    store = CostStore(path, clock=lambda: 1000.0)
+    assert store.pace(KIND).of(2.0) == 2.0  # nothing is known: as by itself
+    store.note_pace(KIND, 0.5, 0.8)
+    store.save()
+    assert CostStore(path).pace(KIND).of(2.0) == pytest.approx(1.5 * 0.8)
+    assert CostStore(path).pace(KIND).of(0.1) == pytest.approx(0.01 * 0.8)  # never less than a tenth
+    later = CostStore(path, clock=lambda: 2000.0)
+    later.note_pace(KIND, 0.0, 2.0)
+    later.save()
+    assert CostStore(path).pace(KIND).share == 2.0
+
+
+@pytest.mark.parametrize("bad", [{"per_call": -1.0, "share": 1.0, "at": 0.0}, {"share": 1.0}, "fast"])
+def test_a_file_with_a_pace_that_cannot_be_is_left_out(path, bad):
+    path.parent.mkdir()
+    path.write_text(json.dumps({"format": FORMAT, "version": VERSION, "kinds": {}, "links": {}, "paces": {KIND: bad}}))
+    with pytest.warns(RuntimeWarning, match="are left out"):
+        assert CostStore(path).pace(KIND).share == 1.0
