@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV   ?= .venv
 BIN    := $(VENV)/bin
 
-.PHONY: venv dev demo test test-keras test-oldest coverage check bench clean
+.PHONY: venv dev demo dist docs test test-browser test-keras test-oldest coverage check bench clean
 
 venv: $(BIN)/.installed
 dev: $(BIN)/.installed-dev
@@ -23,12 +23,27 @@ $(BIN)/.installed-dev: $(BIN)/.installed
 demo: venv
 	$(BIN)/situs demo
 
+# The site: guides, API reference, decisions, results. It can be opened and searched without a server.
+docs: dev
+	$(BIN)/python -m scripts.build_site build/site
+
+# Both distributions, installed into an empty environment of every Python that is there, with the demo run from elsewhere.
+# Each environment downloads PyTorch. `make dist DIST=--build-only` installs nothing.
+DIST ?=
+dist: dev
+	$(BIN)/python scripts/dist.py $(DIST)
+
 check: dev
 	PATH="$(CURDIR)/$(BIN):$$PATH" scripts/check
 
 # Several processes, each with one thread of its own; a fixed hash seed lets all of them collect the same tests.
 test: check
 	PYTHONHASHSEED=0 OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n auto
+
+# The report in a real browser: Chromium, or what SITUS_BROWSER names. `make test` runs these too, and skips them where
+# there is none.
+test-browser: dev
+	PYTHONHASHSEED=0 OMP_NUM_THREADS=1 $(BIN)/python -m pytest tests/browser
 
 # The oldest Python and packages that pyproject.toml allows, in an environment of their own. pip may bring that torch with
 # CUDA, which is 5 GB. `make test-oldest TESTS=tests/unit/eager` runs a part.

@@ -1,12 +1,14 @@
 """What a batch of Keras' `fit` takes: Keras on Situs against Keras on TensorFlow and on PyTorch.
 
     python -m benchmarks.keras [--tensorflow PYTHON] [--turns N] [--batches N] [--json]
+    python -m benchmarks.keras --profile [--models mlp cnn] [--batches N]
 
 PYTHON is an interpreter that can import TensorFlow and Keras; without one, TensorFlow is left out. One program
 (``benchmarks/peers/keras_fit.py``) runs in processes of their own, in turns, and the best figure of all turns counts;
 first losses must agree. `fit` is compared with a step that is written out as a `tf.function`, too: that has its bar
 on a card, where it shows what Keras' loop adds. A machine that does other work too slows all of them down: the
-seconds of the CPU are printed as well.
+seconds of the CPU are printed as well. `--profile` prints where the time of a batch goes on Situs instead, piece by
+piece (``benchmarks/peers/keras_pieces.py``).
 """
 
 from __future__ import annotations
@@ -25,6 +27,7 @@ from benchmarks.report import Bar, print_bars, print_machine
 
 ROOT = Path(__file__).parent.parent
 PROGRAM = ROOT / "benchmarks" / "peers" / "keras_fit.py"
+PIECES = ROOT / "benchmarks" / "peers" / "keras_pieces.py"
 MODELS = ("mlp", "cnn", "lstm")
 BAR = 1.0  # of the time of Keras on another backend
 TURNS = 3
@@ -52,6 +55,13 @@ def peer(backend: str, python: str, model: str, batches: int | None) -> dict[str
         return None
     found: dict[str, Any] = json.loads(done.stdout.strip().splitlines()[-1])
     return found
+
+
+def profile(model: str, batches: int | None) -> None:
+    """Prints where the time of a batch goes, on this machine's first card if it has one."""
+    command = [sys.executable, "-m", "situs", "run", str(PIECES), model, *([] if batches is None else [str(batches)])]
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT), *_PATHS])}
+    subprocess.run(command, check=True, env=environment)
 
 
 def measure(tensorflow: str, turns: int, models: tuple[str, ...], batches: int | None = None) -> Figures:
@@ -99,7 +109,12 @@ def main() -> None:
     parser.add_argument("--batches", type=int, help="how many an epoch has; by default 10 to 40, by model")
     parser.add_argument("--models", nargs="+", default=MODELS, choices=MODELS)
     parser.add_argument("--json", action="store_true", help="print the figures as JSON")
+    parser.add_argument("--profile", action="store_true", help="print where the time of a batch goes, piece by piece")
     given = parser.parse_args()
+    if given.profile:
+        for model in given.models:
+            profile(model, given.batches)
+        return
     figures = measure(given.tensorflow, given.turns, tuple(given.models), given.batches)
     if given.json:
         print(json.dumps(figures))

@@ -5,6 +5,9 @@
 Each way draws so many numbers of float32, a few times; the shortest time counts. "portable" is by PyTorch's ops, as
 where no C compiler is found, or on a card no Triton. Without a seed the generator is PyTorch's, and what is measured is
 what Situs adds to it.
+
+On a card a second table says where the time goes: what the host takes to order a draw, without waiting for it, in
+microseconds; what the card takes for it, by CUDA's events, over many draws in a row; and from order to result.
 """
 
 from __future__ import annotations
@@ -21,12 +24,17 @@ import torch
 import situs as tf
 from benchmarks.report import Bar, print_bars, print_machine
 from situs._src.ops.philox import card, compiled
+from situs._src.ops.philox import draw as philox
+from situs._src.ops.philox.words import scrambled
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
 HOST_BAR, CARD_BAR = 3.0, 1.5  # of PyTorch's time for normal numbers
 SMALL = 8  # numbers of a draw whose cost is calling it
+WARM, IN_A_ROW = 10, 50  # draws: before the first is timed, and between two events
+AHEAD = 20_000_000  # cycles that a card waits for the host: some 10 ms
+PLACE = scrambled(1, 2)
 
 
 def shortest(call: Callable[[], Any], turns: int, wait: Callable[[], None]) -> float:
@@ -53,11 +61,50 @@ def portable() -> Iterator[None]:
         del os.environ["SITUS_NO_COMPILER"]
 
 
+def microseconds_apart(call: Callable[[], Any], turns: int) -> tuple[float, float, float]:
+    """Of a draw on a card: the host's time to order it, the card's for it, and both together with waiting."""
+    event: Any = torch.cuda.Event
+    for _ in range(WARM):
+        call()
+    torch.cuda.synchronize()
+    hosts, cards = [], []
+    for _ in range(turns):
+        begin, end = event(enable_timing=True), event(enable_timing=True)
+        torch.cuda._sleep(AHEAD)  # the card is busy while the host orders, so that it does not wait for the host
+        begin.record()
+        start = time.perf_counter()
+        for _ in range(IN_A_ROW):
+            call()
+        hosts.append((time.perf_counter() - start) / IN_A_ROW)
+        end.record()
+        end.synchronize()
+        cards.append(begin.elapsed_time(end) / 1000 / IN_A_ROW)
+    whole = shortest(call, turns, torch.cuda.synchronize)
+    return 1e6 * min(hosts), 1e6 * min(cards), 1e6 * whole
+
+
+def print_where_time_goes(count: int, turns: int) -> None:
+    """Prints the second table."""
+    generator = tf.random.Generator.from_seed(1)
+    draws: dict[str, Callable[[], Any]] = {
+        "torch.randn": lambda: torch.randn(count, device="cuda"),
+        "stateless_normal": lambda: tf.random.stateless_normal([count], [1, 2]),
+        "random.normal(seed=3)": lambda: tf.random.normal([count], seed=3),
+        "Generator.normal": lambda: generator.normal([count]),
+        "the kernel alone": lambda: philox.normal((count,), torch.float32, PLACE, torch.device("cuda", 0)),
+        "torch.empty": lambda: torch.empty(count, device="cuda"),
+    }
+    print(f"\nGPU, {count} normals, us{'host':>30}      card  together")
+    with tf.device("/GPU:0"):
+        for name, call in draws.items():
+            print(f"{name:<42}" + " ".join(f"{each:9.1f}" for each in microseconds_apart(call, turns)))
+
+
 def measured(device: str, count: int, turns: int) -> dict[str, dict[str, float]]:
     """Milliseconds of each draw, by each way."""
     at = "cuda" if device == "GPU" else "cpu"
     wait = torch.cuda.synchronize if device == "GPU" else lambda: None
-    seed = tf.constant([1, 2])
+    seed = [1, 2]
     draws: dict[str, tuple[Callable[[], Any], Callable[[], Any], Callable[[], Any]]] = {
         "normal": (
             lambda: torch.randn(count, device=at),
@@ -114,6 +161,8 @@ def main() -> None:
             print(f"{name:<36}{times} {row['seeded'] / row['torch']:13.2f}")
         ratio = rows["normal"]["seeded"] / rows["normal"]["torch"]
         bars.append(Bar(f"seeded normals, {device}", ratio, CARD_BAR if device == "GPU" else HOST_BAR, "x torch"))
+    if has_card:
+        print_where_time_goes(asked.count, asked.turns)
     print_bars(bars)
 
 

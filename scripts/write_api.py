@@ -5,9 +5,10 @@
     situs/compat/v1/nn.py                  the same, and functions there add to the default graph
 
 `situs._src.base.export` shows how something says it. Here stand the namespaces: what each is for, which both styles
-share, and which load their names when these are first used. Modules that are no longer needed are removed.
+share, and which load their names when these are first used. Modules that are no longer needed are removed. What
+functions say of themselves with ``differs=`` becomes a table in ``docs/coming-from-tensorflow.md``.
 
-    python scripts/write_api.py --check    writes nothing; fails if a module is not current
+    python scripts/write_api.py --check    writes nothing; fails if a module or the table is not current
 """
 
 from __future__ import annotations
@@ -26,6 +27,8 @@ ROOT = Path(__file__).resolve().parent.parent
 ENGINE = ROOT / "situs" / "_src"
 V1 = "compat.v1"
 ANYTHING = "from typing import Any\n\ndef __getattr__(name: str) -> Any: ..."
+DIFFERENCES = ROOT / "docs" / "coming-from-tensorflow.md"
+TABLE = ("<!-- Written by scripts/write_api.py from what exports say of themselves. -->\n", "<!-- Until here. -->\n")
 MARK = "# Written by scripts/write_api.py: edit what the engine exports instead."
 
 # What each namespace is for. Those of V1 are described below where they differ.
@@ -33,6 +36,7 @@ NAMESPACES = {
     "": "Situs: a tensor runtime whose subject is where computation happens.\n\n"
     "``import situs as tf``: ops run at once.",
     "audio": "sounds in files.",
+    "autodiff": "derivatives along a direction, computed forwards.",
     "autograph": "plain Python control flow that becomes part of a graph when it depends on a tensor.",
     "autograph.experimental": "the mark for functions that are not to be converted, and options of loops.",
     "bitwise": "integers bit by bit.",
@@ -55,6 +59,7 @@ NAMESPACES = {
     "experimental.numpy": "names of NumPy on tensors, as far as Keras uses them.",
     "experimental.dlpack": "tensors shared with other libraries without a copy.",
     "extend": "ops and kernels of your own. ``docs/extending.md`` shows how.",
+    "feature_column": "how columns of a table become the inputs of a network.",
     "image": "what needs no image decoding.",
     "initializers": "``tf.keras.initializers``. Those of TensorFlow 1 are in ``tf.compat.v1.initializers``.",
     "io": "files, records, and strings of bytes as tensors.",
@@ -73,6 +78,8 @@ NAMESPACES = {
     "nn.experimental": "dropout with random numbers of your own.",
     "optimizers": "``tf.keras.optimizers``. Those of TensorFlow 1 are in ``tf.compat.v1.train``.",
     "placement": "plans of the dynamic placer, and what operations cost.",
+    "profiler": "what a program spends its time on.",
+    "profiler.experimental": "traces of a part of a program, for TensorBoard and Perfetto.",
     "python": "what programs import from below TensorFlow's public names.",
     "python.client": "the devices of this process, and traces of sessions.",
     "python.client.device_lib": "the devices of this process, with what is known of them.",
@@ -86,6 +93,7 @@ NAMESPACES = {
     "saved_model": "programs in files: objects with their variables and functions.",
     "saved_model.experimental": "objects around handles.",
     "sparse": "tensors that are zero but for some places.",
+    "sets": "sets in the last dimension of tensors.",
     "signal": "sounds and other signals: Fourier transforms, frames, windows, features.",
     "strings": "strings, on the CPU.",
     "summary": "values for TensorBoard, written as they are made.",
@@ -195,21 +203,60 @@ def declared() -> Iterator[tuple[str, str, str]]:
                 yield public, module, name
 
 
+def differences() -> dict[str, str]:
+    """How names differ from TensorFlow's: what their exports say, by public name."""
+    found = {}
+    for file in sorted(ENGINE.rglob("*.py")):
+        for node in ast.parse(file.read_text()).body:
+            for _, call in _calls(node):
+                for keyword in call.keywords if isinstance(call, ast.Call) else ():
+                    if keyword.arg == "differs":
+                        found |= dict.fromkeys(_public_names(call), _text(keyword.value))
+    return found
+
+
+def differences_by_name() -> str:
+    """The table of these differences; names that say the same share a row, and a V1 name is left to its namesake."""
+    names: dict[str, list[str]] = defaultdict(list)
+    found = differences()
+    for name, text in found.items():
+        if found.get(name.removeprefix(f"{V1}.")) != text or not name.startswith(f"{V1}."):
+            names[text].append(f"`tf.{name}`")
+    rows = sorted((", ".join(each), text.replace("|", "\\|")) for text, each in names.items())
+    return "\n".join(["| name | in Situs |", "|---|---|", *(f"| {name} | {text} |" for name, text in rows), ""])
+
+
+def with_differences(page: str) -> str:
+    """The page with today's table."""
+    first, last = TABLE
+    before, _, rest = page.partition(first)
+    after = rest.partition(last)[2]
+    if not rest or last not in rest:
+        sys.exit(f"{DIFFERENCES.name} has no place for the table of differences: the lines {first}{last}")
+    return f"{before}{first}\n{differences_by_name()}\n{last}{after}"
+
+
 def _exported(node: ast.stmt) -> Iterator[tuple[str, str]]:
     """(name, public name) of what a statement exports."""
+    for name, call in _calls(node):
+        yield from ((name, public) for public in _public_names(call))
+    match node:
+        case ast.Expr(value=ast.Call(func=ast.Name(id="export_all"), args=[ast.Constant(value=str(space)), *names])):
+            for name in map(_text, names):
+                yield from ((name, public) for public in _in_both_styles([f"{space}.{name}"]))
+
+
+def _calls(node: ast.stmt) -> Iterator[tuple[str, ast.expr]]:
+    """What a statement calls on something that has a name, with that name: where `export` may stand."""
     match node:
         case ast.FunctionDef(name=name, decorator_list=calls) | ast.ClassDef(name=name, decorator_list=calls):
-            for call in calls:
-                yield from ((name, public) for public in _public_names(call))
+            yield from ((name, call) for call in calls)
         case (
             ast.Assign(targets=[ast.Name(id=name)], value=ast.Call(func=call))
             | ast.AnnAssign(target=ast.Name(id=name), value=ast.Call(func=call))
             | ast.Expr(value=ast.Call(func=ast.Call() as call, args=[ast.Name(id=name)]))
         ):
-            yield from ((name, public) for public in _public_names(call))
-        case ast.Expr(value=ast.Call(func=ast.Name(id="export_all"), args=[ast.Constant(value=str(space)), *names])):
-            for name in map(_text, names):
-                yield from ((name, public) for public in _in_both_styles([f"{space}.{name}"]))
+            yield name, call
 
 
 def _public_names(call: ast.expr) -> list[str]:
@@ -335,10 +382,15 @@ def main() -> None:
         write(folder)
         new, old = public_files(folder), public_files(ROOT / "situs")
     changed = sorted(path for path in new.keys() | old.keys() if new.get(path) != old.get(path))
+    page = with_differences(DIFFERENCES.read_text())
+    if page != DIFFERENCES.read_text():
+        changed.append(DIFFERENCES.relative_to(ROOT).as_posix())
     if check:
         sys.exit(f"Not current: {', '.join(changed)}. Run python scripts/write_api.py." if changed else 0)
     for path in changed:
-        if path in new:
+        if path == DIFFERENCES.relative_to(ROOT).as_posix():
+            DIFFERENCES.write_text(page)
+        elif path in new:
             (ROOT / "situs" / path).parent.mkdir(parents=True, exist_ok=True)
             (ROOT / "situs" / path).write_text(new[path])
         else:

@@ -20,6 +20,7 @@ from situs._src.config.functions import functions_run_eagerly as experimental_fu
 from situs._src.config.functions import functions_run_eagerly as functions_run_eagerly
 from situs._src.config.functions import run_functions_eagerly as experimental_run_functions_eagerly
 from situs._src.config.functions import run_functions_eagerly as run_functions_eagerly
+from situs._src.config.reset import reset as reset
 from situs.config import experimental as experimental
 from situs.config import gpu as gpu
 from situs.config import optimizer as optimizer

@@ -11,6 +11,9 @@ from pathlib import Path
 
 import pytest
 
+import situs
+import situs.compat.v1
+
 ROOT = Path(__file__).parent.parent.parent
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 FENCE = re.compile(r"^```(\w*)\n(.*?)^```\n", re.MULTILINE | re.DOTALL)
@@ -63,6 +66,38 @@ OTHER_PAGES = [ROOT / name for name in ("CONTRIBUTING.md", "SECURITY.md", "CHANG
 def test_links_between_pages_lead_somewhere(page):
     for target in re.findall(r"\]\((?!https?:)([^)#]+)", page.read_text()):
         assert (page.parent / target).exists(), f"{page.name} links to {target}"
+
+
+# Said to be absent, or to stand for others.
+NOT_NAMES = {
+    *("compat.v1.wrap_function", "estimator", "feature_column", "compat.v1.some_op", "image.random_"),
+    *("image.stateless_random_", "random.learned_unigram_candidate_sampler"),
+    "python.client.device_lib.list_local_devices",  # which is imported
+}
+
+
+@pytest.mark.parametrize("page", [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))], ids=lambda p: p.name)
+def test_names_in_pages_are_public(page):
+    prose = FENCE.sub("", page.read_text() + "\n")
+    names = {name for code in re.findall(r"`([^`\n]+)`", prose) for name in re.findall(r"\btf\.((?:\w+\.)*\w+)", code)}
+    assert sorted(name for name in names - NOT_NAMES if not is_public(name)) == []
+
+
+def is_public(name: str) -> bool:
+    """Whether a name leads to something in one of the dialects."""
+    for dialect in (situs, situs.compat.v1):
+        value: object = dialect
+        for part in name.split("."):
+            value = getattr(value, part, None)
+        if value is not None:
+            return True
+    return False
+
+
+def test_every_folder_of_the_engine_is_on_the_map():
+    text = (ROOT / "docs/architecture.md").read_text()
+    folders = [path.name for path in (ROOT / "situs/_src").iterdir() if (path / "__init__.py").exists()]
+    assert [name for name in folders if f"`{name}/" not in text] == []
 
 
 RECORDS = sorted((ROOT / "docs/decisions").glob("0*.md"))

@@ -106,3 +106,110 @@ def test_functions_and_generators_draw_on_the_card(run_python):
         "        return [np.concatenate([t.numpy() for t in each]) for each in made]\n"
         "np.testing.assert_array_equal(drawn('/gpu:0'), drawn('/cpu:0'))\n"
     )
+
+
+def test_positions_in_the_memory_of_the_card_are_read_there(run_python):
+    run_python(
+        WAYS + "from situs._src.ops.philox.words import Placed\n"
+        "def signed(word): return word - 2**64 if word >= 2**63 else word\n"
+        "def compare(placed, begin):\n"
+        "    for n in (1, 1023, 1024, 1025, 70_001):\n"
+        "        for what in ('uniform', 'normal', 'truncated_normal'):\n"
+        "            for dtype in (torch.float32, torch.float16):\n"
+        "                if dtype is torch.float16 and what == 'truncated_normal': continue\n"
+        "                on_card = getattr(draw, what)((n,), dtype, placed, CUDA)\n"
+        "                assert torch.equal(on_card.cpu(), getattr(draw, what)((n,), dtype, begin, CPU)), (what, n)\n"
+        "    assert torch.equal(words(placed, 300, CUDA).cpu(), words(begin, 300, CPU))\n"
+        "for has_triton in (True, False):\n"
+        "    if not has_triton: card._found = None\n"
+        "    for begin in PLACES:\n"
+        "        numbers = [signed(each) for each in (begin.key, begin.counter % 2**64, begin.counter // 2**64)]\n"
+        "        compare(Placed(torch.tensor(numbers, device=CUDA), False), begin)\n"
+        "        compare(Placed(torch.tensor([0, *numbers], device=CUDA)[1:], False), begin)  # 8 bytes further on\n"
+        "    for seed in ((1, 2), (-5, 2**40), (2**63 - 1, -2**63)):\n"
+        "        compare(Placed(torch.tensor(seed, device=CUDA), True), scrambled(*seed))\n"
+    )
+
+
+CAPTURED = """
+import numpy as np, situs as tf
+from situs._src.runtime.run.cuda_graph import CAPTURED_AFTER
+RUNS = CAPTURED_AFTER + 15
+def captures_of(function):
+    traces = [function._graphs, *function._of_replicas.values()]
+    ready = [each for graphs in traces for concrete in graphs for each in concrete._programs.values()]
+    return [each._program._capturing.captured for each in ready if each._program._capturing is not None]
+"""
+
+
+@pytest.mark.parametrize("dtype", ["int32", "int64"])
+def test_a_captured_step_reads_its_seed_on_the_card(run_python, dtype):
+    run_python(
+        CAPTURED + "DRAWS = [lambda s: tf.random.stateless_uniform([50, 30], s),\n"
+        "         lambda s: tf.random.stateless_normal([3001], s),\n"
+        "         lambda s: tf.random.stateless_truncated_normal([77], s),\n"
+        "         lambda s: tf.random.stateless_uniform([9], s, 0, 100, tf.int32),\n"
+        "         lambda s: tf.random.stateless_normal([70], s, dtype=tf.bfloat16)]\n"
+        "with tf.device('/GPU:0'):\n"
+        "    state = tf.Variable([5, 2**40 - 3], dtype=tf.int64)\n"
+        "    @tf.function\n"
+        "    def step(x):\n"
+        f"        seed = tf.cast((state * 1) % (2**31 - 1), tf.{dtype})\n"
+        "        state.assign_add([0, 1])\n"
+        "        for _ in range(8): x = tf.tanh(x)\n"
+        "        return [draw(seed) for draw in DRAWS], x\n"
+        "    for turn in range(RUNS):\n"
+        "        made, _ = step(tf.ones([3]))\n"
+        "        with tf.device('/CPU:0'):\n"
+        "            for one, draw in zip(made, DRAWS):\n"
+        "                assert 'GPU' in one.device\n"
+        "                np.testing.assert_array_equal(one, draw([5, (2**40 - 3 + turn) % (2**31 - 1)]))\n"
+        "assert captures_of(step)[0] is not None\n"
+        "assert state.numpy().tolist() == [5, 2**40 - 3 + RUNS]\n"
+    )
+
+
+def test_a_generator_whose_state_lies_on_the_card_is_captured(run_python):
+    run_python(
+        CAPTURED + "strategy = tf.distribute.OneDeviceStrategy('/GPU:0')\n"
+        "with strategy.scope():\n"
+        "    g, beside = (tf.random.Generator.from_state([-2, 7, 11], 'philox') for _ in range(2))\n"
+        "    assert 'GPU' in g.state.device\n"
+        "    @tf.function\n"
+        "    def step(x):\n"
+        "        for _ in range(8): x = tf.tanh(x)\n"
+        "        return g.normal([3000]), g.uniform([2, 2]), x\n"
+        "    for _ in range(RUNS):\n"
+        "        made = strategy.run(step, args=(tf.ones([3]),))\n"
+        "        expected = strategy.run(lambda: (beside.normal([3000]), beside.uniform([2, 2])))\n"
+        "        for one, other in zip(made[:2], expected): np.testing.assert_array_equal(one, other)\n"
+        "np.testing.assert_array_equal(g.state, beside.state)\n"
+        "assert captures_of(step)[0] is not None\n"
+    )
+
+
+def test_a_keras_step_with_dropout_is_captured(run_python):
+    """Its losses are those of the CPU."""
+    run_python(
+        CAPTURED + "def losses(device):\n"
+        "    with tf.device(device):\n"
+        "        keras = tf.keras\n"
+        "        keras.utils.set_random_seed(3)\n"
+        "        layers = keras.layers\n"
+        "        model = keras.Sequential([layers.Dense(64, 'relu'), layers.Dropout(0.4), layers.Dense(1)])\n"
+        "        optimizer = keras.optimizers.SGD(0.05)\n"
+        "        x = tf.reshape(tf.linspace(-1.0, 1.0, 640), [160, 4])\n"
+        "        model.build(x.shape)\n"
+        "        optimizer.build(model.trainable_variables)\n"
+        "        @tf.function\n"
+        "        def step(x):\n"
+        "            with tf.GradientTape() as tape:\n"
+        "                loss = tf.reduce_mean(tf.square(model(x, training=True) - 1.0))\n"
+        "            optimizer.apply(tape.gradient(loss, model.trainable_variables))\n"
+        "            return loss\n"
+        "        return [float(step(x)) for _ in range(RUNS)], step\n"
+        "tf.config.experimental.enable_tensor_float_32_execution(False)\n"
+        "found, step = losses('/GPU:0')\n"
+        "np.testing.assert_allclose(found, losses('/CPU:0')[0], rtol=1e-4)\n"
+        "assert captures_of(step)[0] is not None\n"
+    )

@@ -236,3 +236,47 @@ def test_a_dataset_in_the_graph_feeds_captured_steps(run_python):
         "print('fed')"
     )
     assert "fed" in out.splitlines()
+
+
+KERAS = """
+import logging
+logging.basicConfig(level=logging.DEBUG)
+import numpy as np
+import situs as tf
+from situs._src.runtime.run import cuda_graph
+keras = tf.keras
+taken = []
+capture = cuda_graph.CapturedProgram._capture
+def noting(self, values, brought):
+    taken.append(self)
+    capture(self, values, brought)
+cuda_graph.CapturedProgram._capture = noting
+rng = np.random.default_rng(0)
+x, y = rng.normal(size=(256, 300)).astype('float32'), rng.integers(0, 4, 256)
+weights = [rng.normal(size=shape).astype('float32') * 0.1 for shape in ((300, 32), (32,), (32, 4), (4,))]
+def losses(device, **options):
+    with tf.device(device):
+        layers = [keras.layers.Dense(32, activation='relu'), keras.layers.Dense(4)]
+        model = keras.Sequential([keras.Input((300,)), *layers])
+        model.set_weights(weights)
+        model.compile(keras.optimizers.SGD(0.1), keras.losses.SparseCategoricalCrossentropy(from_logits=True))
+        return model.fit(x, y, batch_size=8, epochs=12, shuffle=False, verbose=0, **options).history
+"""
+
+
+def test_keras_fit_records_its_steps_once_for_all_epochs(run_python):
+    out = run_python(
+        KERAS + "ours, theirs = losses('/gpu:0'), losses('/cpu:0')\n"
+        "np.testing.assert_allclose(ours['loss'], theirs['loss'], rtol=2e-3)\n"
+        "print('recorded', len(taken))"
+    )
+    assert "recorded 1" in out.splitlines()
+
+
+def test_keras_fit_with_validation_records_both_functions_once(run_python):
+    out = run_python(
+        KERAS + "ours, theirs = (losses(d, validation_data=(x[:64], y[:64])) for d in ('/gpu:0', '/cpu:0'))\n"
+        "np.testing.assert_allclose(ours['val_loss'], theirs['val_loss'], rtol=2e-3)\n"
+        "print('recorded', len(taken), len(set(taken)))"
+    )
+    assert "recorded 2 2" in out.splitlines()

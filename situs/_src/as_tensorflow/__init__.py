@@ -10,7 +10,9 @@ internals.py   ``tensorflow.python.*`` and ``tensorflow.core.*``: what programs 
 dialect.py     whether a program is written for TensorFlow 1 or 2
 load_keras.py  ``tf.keras``: the package keras, imported with Situs beneath
 for_keras.py   what that package asks for besides
-keras_compile.py     what ``jit_compile="auto"`` of Keras' `compile` means
+keras_changes.py     what is changed in modules of Keras when they are imported
+lazy_logs.py         when the losses of a batch are read
+fused_recurrent.py   Keras' LSTM as one op
 fused_updates.py     steps of Keras' optimizers as one op
 chief_only.py        which process writes the files of Keras' callbacks
 older_optimizers.py  optimizers of TensorFlow 1 in ``model.compile``

@@ -13,17 +13,17 @@ from functools import wraps
 from typing import Any
 
 
-def let_chief_write(callbacks: Any) -> None:
-    """Changes the callbacks of Keras that write files.
-
-    Args:
-        callbacks: The module ``keras.callbacks``.
-    """
-    backup, checkpoint = callbacks.BackupAndRestore, callbacks.ModelCheckpoint
+def let_chief_back_up(module: Any) -> None:
+    """Changes `BackupAndRestore`, which the module has."""
+    backup = module.BackupAndRestore
     backup._save_model = _by_chief(backup._save_model)
     backup.on_train_end = _by_chief(backup.on_train_end)
     backup.on_train_begin = _after_all(backup.on_train_begin)
-    checkpoint._save_model = _by_chief(checkpoint._save_model)
+
+
+def let_chief_save(module: Any) -> None:
+    """Changes `ModelCheckpoint`, which the module has."""
+    module.ModelCheckpoint._save_model = _by_chief(module.ModelCheckpoint._save_model)
 
 
 def _by_chief(method: Callable[..., Any]) -> Callable[..., Any]:

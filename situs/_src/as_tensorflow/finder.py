@@ -7,7 +7,7 @@
     tensorflow.core.x_pb2        the messages of the package ``tensorboard``
     tensorflow.keras             the package ``keras`` with Situs beneath                        for_keras.py
                                  (so are tensorflow.optimizers and its like of TensorFlow 2)
-    keras.src.trainers.trainer   Keras' own, but for what ``jit_compile="auto"`` means           keras_compile.py
+    keras.src.trainers.trainer   Keras' own, changed in a few places                             keras_changes.py
 
 Where Situs has nothing, the import fails in words, and nothing of a TensorFlow that is installed too is imported.
 """
@@ -22,7 +22,7 @@ import sys
 from collections.abc import Sequence
 from types import ModuleType
 
-from situs._src.as_tensorflow import for_keras, internals, keras_compile, missing, roots
+from situs._src.as_tensorflow import for_keras, internals, keras_changes, missing, roots
 
 
 class Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
@@ -39,7 +39,8 @@ class Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
     def take_name(self) -> None:
         """Lets Keras know its backend, and tensors, by the name of TensorFlow."""
         os.environ.setdefault("KERAS_BACKEND", "tensorflow")
-        importlib.import_module("situs._src.base.tensor").Tensor.__module__ = "tensorflow.python.framework.tensor"
+        for module, name, known_as in _KNOWN_AS:
+            getattr(importlib.import_module(module), name).__module__ = f"tensorflow.python.{known_as}"
 
     def prepare(self) -> None:
         """Sets what holds under TensorFlow's name."""
@@ -58,8 +59,8 @@ class Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
         Raises:
             ModuleNotFoundError: Situs has no such module.
         """
-        if fullname == keras_compile.TRAINER:
-            return keras_compile.trainer_spec(path)
+        if fullname in keras_changes.CHANGES:
+            return keras_changes.changed_spec(fullname, path)
         if fullname.partition(".")[0] != "tensorflow":
             return None
         if self._locate(fullname) is None:
@@ -91,6 +92,12 @@ class Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
         return next((found for base in self._bases if (found := _imported(f"{base}.{below}"))), None)
 
 
+# Classes that Keras knows by the names of their modules.
+_KNOWN_AS = (
+    ("situs._src.base.tensor", "Tensor", "framework.tensor"),
+    ("situs._src.sparse.tensor", "SparseTensor", "framework.sparse_tensor"),
+    ("situs._src.ragged.tensor", "RaggedTensor", "ops.ragged.ragged_tensor"),
+)
 _BASES = {"v1": "situs.compat.v1", "v2": "situs"}
 
 

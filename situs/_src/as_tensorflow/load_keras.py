@@ -19,7 +19,6 @@ from contextlib import contextmanager
 from types import ModuleType
 
 from situs._src.as_tensorflow import roots
-from situs._src.as_tensorflow.chief_only import let_chief_write
 from situs._src.as_tensorflow.finder import Finder
 from situs._src.as_tensorflow.install import installed, is_installed
 from situs._src.as_tensorflow.older_optimizers import taking_older
@@ -62,10 +61,6 @@ def load() -> ModuleType:
         importlib.import_module("keras.src.utils.module_utils").tensorflow.initialize()
     optimizers = importlib.import_module("keras.src.optimizers")
     optimizers.get = taking_older(optimizers.get, found)  # type: ignore[attr-defined]
-    found.metrics.Metric.reset_states = (
-        found.metrics.Metric.reset_state
-    )  # its name before Keras 3, in TensorFlow's guides
-    let_chief_write(importlib.import_module("keras.src.callbacks"))
     return found
 
 

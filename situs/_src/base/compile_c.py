@@ -45,38 +45,51 @@ _lock = locks.lock()
 _loaded: dict[tuple[str, str], ctypes.CDLL | None] = {}
 
 
-def library(name: str, source: str, flags: Sequence[str] = ()) -> ctypes.CDLL | None:
-    """The library made of a C source; None where it cannot be made. It is asked for once in a process.
+def library(
+    name: str, source: str, flags: Sequence[str] = (), *, holds_the_lock: bool = False, may_compile: bool = True
+) -> ctypes.CDLL | None:
+    """The library made of a C source; None where it cannot be made. It is compiled at most once in a process.
 
     Args:
         name: What its file is called, in letters and underscores.
         source: The text of the source.
         flags: Options for the compiler beside the usual ones.
+        holds_the_lock: Whether its functions are called with the interpreter's lock held, as those must be that touch
+            Python's objects; else other threads run meanwhile.
+        may_compile: Whether to compile it where none is kept, which takes a second or more; else it is None there.
     """
     if settings.no_compiler():
         return None
     key = (name, source)
     with _lock:
         if key not in _loaded:
-            _loaded[key] = _made(name, source, (*_FLAGS, *flags))
+            loader = ctypes.PyDLL if holds_the_lock else ctypes.CDLL
+            found = _made(name, source, (*_FLAGS, *flags), loader, may_compile)
+            if found is None and not may_compile:
+                return None
+            _loaded[key] = found
         return _loaded[key]
 
 
-def _made(name: str, source: str, flags: tuple[str, ...]) -> ctypes.CDLL | None:
+def _made(
+    name: str, source: str, flags: tuple[str, ...], loader: type[ctypes.CDLL], may_compile: bool
+) -> ctypes.CDLL | None:
     compiler = _compiler()
     if compiler is None:
         return None
     folder = _own_folder()
     if folder is not None:
         file = folder / f"{name}-{_digest(source, flags, compiler)}.so"
-        found = _load(file)
-        if found is None and _compile(compiler, source, flags, file):
-            found = _load(file)
+        found = _load(file, loader)
+        if found is None and may_compile and _compile(compiler, source, flags, file):
+            found = _load(file, loader)
         if found is not None:
             return found
+    if not may_compile:
+        return None
     with tempfile.TemporaryDirectory(prefix="situs-") as made:  # a library stays loaded when its file is gone
         file = Path(made) / f"{name}.so"
-        return _load(file) if _compile(compiler, source, flags, file) else None
+        return _load(file, loader) if _compile(compiler, source, flags, file) else None
 
 
 def _compiler() -> str | None:
@@ -111,13 +124,13 @@ def _own_folder() -> Path | None:
     return folder if about.st_uid == os.getuid() and not about.st_mode & 0o022 else None
 
 
-def _load(file: Path) -> ctypes.CDLL | None:
+def _load(file: Path, loader: type[ctypes.CDLL] = ctypes.CDLL) -> ctypes.CDLL | None:
     """A library whose file is whole; None if it is not there, or damaged."""
     try:
         expected = _sum_file(file).read_text(encoding="ascii")
         if hashlib.sha256(file.read_bytes()).hexdigest() != expected:
             return None
-        return ctypes.CDLL(str(file))
+        return loader(str(file))
     except (OSError, UnicodeDecodeError):
         return None
 

@@ -5,11 +5,13 @@
     @export("nn.dropout", v1="nn.dropout_v2")           under another name in ``situs.compat.v1``
     @export("optimizers.Adam", v1=())                   not in ``situs.compat.v1``
     @export(v1="placeholder")                           only in ``situs.compat.v1``
+    @export("sort", differs="NaN counts as the largest.")    what TensorFlow's does otherwise
 
 A value is exported where it is made, ``sin = export("sin", "math.sin")(unary("Sin", ...))``, or below.
 
 Nothing else happens at run time: ``python scripts/write_api.py`` reads these lines, without importing anything, and
-writes the public modules. It has the tables of namespaces too.
+writes the public modules. It has the tables of namespaces too. What is said with ``differs`` stands in the API
+reference of the site, and in the table by name of ``docs/coming-from-tensorflow.md``, which the script writes as well.
 """
 
 from __future__ import annotations
@@ -21,7 +23,9 @@ T = TypeVar("T")
 AS_IS: set[object] = set()  # functions that `situs.compat.v1` has as they are
 
 
-def export(*names: str, v1: str | tuple[str, ...] | None = None, as_is: bool = False) -> Callable[[T], T]:
+def export(
+    *names: str, v1: str | tuple[str, ...] | None = None, as_is: bool = False, differs: str = ""
+) -> Callable[[T], T]:
     """Says under which names something is public.
 
     Args:
@@ -29,6 +33,8 @@ def export(*names: str, v1: str | tuple[str, ...] | None = None, as_is: bool = F
         v1: Those below ``situs.compat.v1``; the same ones if it is not given.
         as_is: Whether `situs.compat.v1` has the function itself, which asks for the default graph or needs none. Other
             functions are called there with the default graph being built.
+        differs: How it differs from what TensorFlow has under these names, in sentences that say what happens in Situs;
+            nothing where it does the same.
     """
     return _noted if as_is else _unchanged
 

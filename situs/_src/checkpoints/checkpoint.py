@@ -50,7 +50,12 @@ _COUNTER = "save_counter"
 _OWN = ("_background", "_base", "_counter")  # attributes that are no children
 
 
-@export("train.Checkpoint", v1=())
+@export(
+    "train.Checkpoint",
+    v1=(),
+    differs="Files are safetensors and JSON, written as a whole or not at all; TensorFlow's are not read. Lists "
+    "and dictionaries that are attributes of an AutoTrackable stay what they are, and are saved.",
+)
 class Checkpoint(Trackable):
     """Saves and restores the variables that objects lead to.
 

@@ -18,7 +18,11 @@ from situs._src.base.export import export
 from situs._src.ops.attribute import as_bool
 
 
-@export("train.CheckpointOptions")
+@export(
+    "train.CheckpointOptions",
+    differs="Leaving out slots when restoring, and cutting files by a callback, are refused: a file for each "
+    "device, optimizers with their slots.",
+)
 class CheckpointOptions:
     """How a checkpoint is written and read.
 

@@ -20,6 +20,7 @@ from typing import Any
 from situs._src.base.dtype import DType
 from situs._src.base.errors import DataLossError, NotFoundError, OpError, shown
 from situs._src.base.export import export
+from situs._src.base.progress import working
 from situs._src.checkpoints.checksum import Checksum, beside
 from situs._src.checkpoints.encoding import PIECE, Vessel
 from situs._src.checkpoints.index import LARGEST, Entry, Index, Shard
@@ -127,6 +128,16 @@ class CheckpointReader:
             names: Their names.
             use: Called with the number of each and its value, in any order and from any thread.
         """
+        done: list[int] = []
+
+        def used(number: int, value: Value) -> None:
+            use(number, value)
+            done.append(number)
+
+        with working(f"Loading {self.prefix}", lambda: f"{len(done)} of {len(names)} variables"):
+            self._read_each(names, used)
+
+    def _read_each(self, names: Sequence[str], use: Callable[[int, Value], None]) -> None:
         workers = min(len(names), os.cpu_count() or 1, _SIDE_BY_SIDE)
         if workers < 2 or sum(self.entry(name).size for name in names) < _WORTH_THREADS:
             for number, name in enumerate(names):

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import argparse
-import json
 from typing import Any
 
 from situs._src.base.devices import instructions
 from situs._src.base.devices.inventory import process
 from situs._src.base.devices.logical import Device, in_listing_order
+from situs._src.cli import output
 
 
 def add_command(commands: Any) -> None:
@@ -22,7 +22,7 @@ def run(arguments: argparse.Namespace) -> None:
     """Prints the devices, CPU first."""
     devices = in_listing_order(process.preview())
     if arguments.json:
-        print(json.dumps([describe(device) for device in devices], indent=2))
+        output.print_json([describe(device) for device in devices])
     else:
         _print_table(devices)
 
@@ -53,7 +53,6 @@ def describe(device: Device) -> dict[str, Any]:
 
 def _print_table(devices: list[Device]) -> None:
     from rich.box import SIMPLE_HEAD  # loaded only when a table is printed
-    from rich.console import Console
     from rich.table import Table
 
     table = Table(box=SIMPLE_HEAD, pad_edge=False)
@@ -63,7 +62,7 @@ def _print_table(devices: list[Device]) -> None:
         facts = describe(device)
         memory = f"{facts['memory_bytes'] / 2**30:.1f} GiB"
         table.add_row(device.local_name, facts["description"], memory, _details(facts))
-    Console(soft_wrap=False).print(table)
+    output.console().print(table)
 
 
 def _details(facts: dict[str, Any]) -> str:

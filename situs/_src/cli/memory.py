@@ -13,13 +13,14 @@ import argparse
 import sys
 from typing import Any
 
-from situs._src.cli import program
+from situs._src.cli import output, program
 
 
 def add_command(commands: Any) -> None:
     """Adds ``memory`` to the command line."""
     parser = commands.add_parser("memory", help="run a Python program and say what filled the memory of the GPUs")
     parser.add_argument("-o", "--output", metavar="FILE", help="write a picture (.svg, .html) or the data (.json) too")
+    parser.add_argument("--json", action="store_true", help="print JSON, and what the program prints on standard error")
     parser.add_argument("program", metavar="PROGRAM", help="a Python file")
     parser.add_argument("arguments", metavar="...", nargs=argparse.REMAINDER, help="what the program is given")
     parser.set_defaults(run=run)
@@ -33,10 +34,13 @@ def run(arguments: argparse.Namespace) -> int:
     path = program.find(arguments.program)
     if arguments.output is not None:
         check_writable(arguments.output)
-    with record() as recording:
+    with record() as recording, output.apart(arguments.json):
         status = program.run(path, arguments.arguments)
     sys.stderr.flush()
-    print(f"\n{recording}", flush=True)
+    if arguments.json:
+        output.print_json(recording.to_dict())
+    else:
+        print(f"\n{recording}", flush=True)
     if arguments.output is not None:
         recording.save(arguments.output)
     return status

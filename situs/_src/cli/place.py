@@ -4,6 +4,7 @@
     situs place graph.json --budget 30 --out plan.json           the plan as a file, which can be edited
     situs place graph.json --from plan.json                      that plan as it is, checked and simulated again
     situs place graph.json --compare plan.json                   a new plan, and what is different
+    situs place graph.json --report plan.html                    the plan as a page: timeline, graph, tables
     situs place workload.json --objective max_load --out split.json --picture timeline.html
 
 GRAPH is a placement problem (``situs.placement.problem``); a graph that Situs or TensorFlow wrote (``.pb``,
@@ -24,7 +25,7 @@ from pathlib import Path
 from typing import Any
 
 from situs._src.base.errors import ArgumentError, NotFoundError, PermissionDeniedError, shown
-from situs._src.cli import graph_file
+from situs._src.cli import graph_file, output
 from situs._src.placement.search import picture, published
 from situs._src.placement.search.conflict import InfeasibleError
 from situs._src.placement.search.plan import Plan, compare, load, pinned
@@ -65,8 +66,10 @@ def add_command(commands: Any) -> None:
     parser.add_argument("--seed", metavar="N", type=int, default=0, help="the same seed gives the same placement")
     parser.add_argument("--out", metavar="FILE", help="write the plan, or the split of a published workload")
     parser.add_argument("--picture", metavar="FILE", help="write a timeline (.svg, .html)")
+    parser.add_argument("--report", metavar="FILE", help="write a report on the plan: a page (.html) or data (.json)")
     parser.add_argument("--from", metavar="PLAN", dest="plan", help="keep to a plan that was written before")
     parser.add_argument("--compare", metavar="PLAN", help="say what is different from a plan")
+    parser.add_argument("--json", action="store_true", help="print the plan as JSON instead of a table")
     parser.set_defaults(run=run)
 
 
@@ -74,6 +77,8 @@ def run(arguments: argparse.Namespace) -> int:
     """Places a graph, prints a table, and writes what was asked for."""
     if arguments.picture is not None:
         picture.check_name(arguments.picture)
+    if arguments.report is not None and Path(arguments.report).suffix.lower() not in (".html", ".json"):
+        raise ArgumentError(f"A report is written as .html or .json, got {shown(arguments.report)}.")
     other = load(arguments.compare) if arguments.compare else None
     kept = load(arguments.plan) if arguments.plan else None
     graph = read_graph(arguments.graph, arguments.objective)
@@ -83,18 +88,24 @@ def run(arguments: argparse.Namespace) -> int:
     if kept is not None:
         problem = pinned(problem, kept.placement)
     try:
-        plan = search(problem, arguments.objective, arguments.budget, arguments.seed, progress=_progress())
+        plan = search(problem, arguments.objective, arguments.budget, arguments.seed)
     except InfeasibleError as error:
         print(f"situs: {error}", file=sys.stderr)
         return INFEASIBLE
-    print_plan(plan, problem, graph.unit)
-    if other is not None:
-        print(f"Compared with {arguments.compare}: {compare(other, plan)}")
+    if arguments.json:
+        different = {} if other is None else {"compared": str(compare(other, plan))}
+        output.print_json({**_data(plan, graph), **different})
+    else:
+        print_plan(plan, problem, graph.unit)
+        if other is not None:
+            print(f"Compared with {arguments.compare}: {compare(other, plan)}")
     if arguments.out is not None:
         _write(arguments.out, plan, graph)
     if arguments.picture is not None:
         title = f"{Path(arguments.graph).name}: {plan.objective} {plan.forecast.value:.6g} {graph.unit}"
         picture.save(simulate(problem, plan.placement, plan.objective), arguments.picture, title)
+    if arguments.report is not None:
+        _write_report(arguments.report, plan, problem, graph)
     return 0
 
 
@@ -145,7 +156,6 @@ READERS: list[Callable[[bytes, Objective], Graph | None]] = [read_published, rea
 def print_plan(plan: Plan, problem: Problem, unit: str) -> None:
     """Prints a plan: a row for each device, and what the plan rests on."""
     from rich.box import SIMPLE_HEAD  # loaded only when a table is printed
-    from rich.console import Console
     from rich.table import Table
 
     forecast = plan.forecast
@@ -163,7 +173,7 @@ def print_plan(plan: Plan, problem: Problem, unit: str) -> None:
         table.add_row(
             device.name, str(count), f"{busy:.6g}", f"{share:.0%}", peak, limit, _bytes(received), _bytes(sent)
         )
-    Console(soft_wrap=False).print(table)
+    output.console().print(table)
     for line in _summary(plan, unit):
         print(line)
 
@@ -186,25 +196,36 @@ def _summary(plan: Plan, unit: str) -> list[str]:
     return lines + [f"note: {line}" for line in plan.notes]
 
 
+def _data(plan: Plan, graph: Graph) -> dict[str, Json]:
+    """The plan as plain data; that of a published workload as its split, with the plan beside it."""
+    if not graph.is_published:
+        return plan.to_json()
+    split = published.split_of(graph.problem, plan.placement)
+    claim: dict[str, Json] = {}
+    if plan.objective != "step":
+        claim = {"maxLoad" if plan.objective == "max_load" else "totalLatency": plan.forecast.value}
+    return {**split, **claim, "plan": plan.to_json()}
+
+
 def _write(path: str, plan: Plan, graph: Graph) -> None:
-    data: dict[str, Json] = plan.to_json()
-    if graph.is_published:
-        split = published.split_of(graph.problem, plan.placement)
-        claim: dict[str, Json] = {}
-        if plan.objective != "step":
-            claim = {"maxLoad" if plan.objective == "max_load" else "totalLatency": plan.forecast.value}
-        data = {**split, **claim, "plan": data}
+    data = _data(plan, graph)
     try:
         Path(path).write_text(json.dumps(data, indent=1) + "\n", encoding="utf-8")
     except OSError as error:
         raise PermissionDeniedError(f"Cannot write {shown(path)}: {error.strerror}.") from None
 
 
-def _progress() -> Callable[[float, str], None] | None:
-    """Tells of each better placement, if somebody watches."""
-    if not sys.stderr.isatty():
-        return None
-    return lambda value, what: print(f"{value:.6g}  {what}", file=sys.stderr)
+def _write_report(path: str, plan: Plan, problem: Problem, graph: Graph) -> None:
+    from situs._src.report import page  # here, because these load PyTorch
+    from situs._src.report.planned import planned
+
+    simulation = simulate(problem, plan.placement, plan.objective)
+    data = planned(problem, plan, simulation, "A plan of the placer", 1e-3 if graph.is_published else 1.0)
+    text = json.dumps(data) if path.lower().endswith(".json") else page.page([data])
+    try:
+        Path(path).write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise PermissionDeniedError(f"Cannot write {shown(path)}: {error.strerror}.") from None
 
 
 def _bytes(size: float) -> str:

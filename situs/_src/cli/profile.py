@@ -15,7 +15,7 @@ import os
 import sys
 from typing import Any
 
-from situs._src.cli import program
+from situs._src.cli import output, program
 
 SHOWN = 12  # rows
 
@@ -24,6 +24,7 @@ def add_command(commands: Any) -> None:
     """Adds ``profile`` to the command line."""
     parser = commands.add_parser("profile", help="run a Python program and measure what its operations cost")
     parser.add_argument("-o", "--output", metavar="FILE", help="keep the costs in this file instead of the user's")
+    parser.add_argument("--json", action="store_true", help="print JSON, and what the program prints on standard error")
     parser.add_argument("program", metavar="PROGRAM", help="a Python file")
     parser.add_argument("arguments", metavar="...", nargs=argparse.REMAINDER, help="what the program is given")
     parser.set_defaults(run=run)
@@ -36,8 +37,11 @@ def run(arguments: argparse.Namespace) -> int:
     path = program.find(arguments.program)
     if arguments.output is not None:
         os.environ["SITUS_COSTS"] = arguments.output
-    with profiled(save=True, links=True) as found:
+    with profiled(save=True, links=True) as found, output.apart(arguments.json):
         status = program.run(path, arguments.arguments)
     sys.stderr.flush()
-    print(f"\n{found.report(SHOWN)}", flush=True)
+    if arguments.json:
+        output.print_json(found.to_dict())
+    else:
+        print(f"\n{found.report(SHOWN)}", flush=True)
     return status

@@ -94,7 +94,7 @@ def set_virtual_gpus(count: int, memory: int | str = DEFAULT_VIRTUAL_GPU_BYTES) 
     process.set_virtual_gpus(check_virtual_gpus(count, size))
 
 
-@export("config.set_soft_device_placement", as_is=True)
+@export("config.set_soft_device_placement", as_is=True, differs="Off by default; TensorFlow 2 has it on in eager code.")
 def set_soft_device_placement(enabled: bool) -> None:
     """Lets an op run elsewhere when the device it asks for is missing or has no kernel for it.
 

@@ -40,7 +40,13 @@ from situs._src.ir.graph.function import outermost
 from situs._src.runtime.eager.tensor import EagerTensor
 
 
-@export("data.Dataset", v1=())
+@export(
+    "data.Dataset",
+    v1=(),
+    differs="A SparseTensorValue in an element is refused: tf.SparseTensor.from_value(value) makes a tensor of "
+    "it. flat_map of a function with a Python if on a tensor that gives one of two datasets is refused: "
+    "use tf.where on the elements, or filter.",
+)
 class Dataset(
     Sources,
     Generating,
@@ -100,7 +106,12 @@ def _leaf_as_numpy(leaf: Any) -> Any:
     return leaf.numpy() if isinstance(leaf, EagerTensor) else leaf.as_numpy_iterator()
 
 
-@export("data.TextLineDataset", v1=())
+@export(
+    "data.TextLineDataset",
+    v1=(),
+    differs="A line that is longer than 1 GiB is a ResourceExhaustedError, unless SITUS_LONGEST_RECORD is set to "
+    "more: what is compressed may stand for more than there is memory.",
+)
 class TextLineDataset(Dataset):
     """The lines of text files, as strings without the ends of the lines.
 
@@ -124,7 +135,12 @@ class TextLineDataset(Dataset):
         self._node = reading(filenames, reader, num_parallel_reads, "TextLineDataset")
 
 
-@export("data.TFRecordDataset", v1=())
+@export(
+    "data.TFRecordDataset",
+    v1=(),
+    differs="A record that is longer than 1 GiB is a ResourceExhaustedError, unless SITUS_LONGEST_RECORD is set "
+    "to more: what is compressed may stand for more than there is memory.",
+)
 class TFRecordDataset(Dataset):
     """The records of TFRecord files, as strings.
 

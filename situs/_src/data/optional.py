@@ -30,7 +30,7 @@ from situs._src.data.presenting import no_dataset, present
 from situs._src.ir.graph.function import graph_of
 from situs._src.ir.graph.graph import Graph
 from situs._src.ir.graph.tensor import SymbolicTensor
-from situs._src.ops.constant import constant, convert_to_tensor
+from situs._src.ops.constant import convert_to_tensor
 from situs._src.ops.define import CPU, GPU, op
 from situs._src.ops.inner import building, symbolic
 from situs._src.runtime.eager.bridge import Value, host, place
@@ -39,6 +39,7 @@ from situs._src.runtime.run.state import Run
 from situs._src.tracing.spec import TensorSpec
 from situs._src.tracing.type_spec import CompositeTensor, TypeSpec
 
+_YES, _NO = torch.tensor(True), torch.tensor(False)
 _EMPTY = "The given optional does not have a value."
 
 
@@ -70,7 +71,11 @@ class Held:
         return self if self.element is None else Held(tuple(map(function, self.element)), self.devices)
 
 
-@export("data.experimental.Optional", "experimental.Optional")
+@export(
+    "data.experimental.Optional",
+    "experimental.Optional",
+    differs="The element spec that empty(None) leaves open is found out by a loop that puts an element in.",
+)
 class Optional(CompositeTensor):
     """An element, or that there is none.
 
@@ -133,8 +138,8 @@ class Optional(CompositeTensor):
 
     def has_value(self, name: str | None = None) -> Tensor:
         """A tensor that says whether there is an element."""
-        if self._is_eager():
-            return constant(self._tensor._value.element is not None, dt.bool)
+        if self._is_eager():  # asked in every batch of Keras' `fit`, which waits for nothing: the host knows
+            return wrap(_NO if self._tensor._value.element is None else _YES, place(host(), dt.bool))
         graph = ops.graph_of(self._tensor)
         with building(graph), ops.on_device(graph, self._where):
             return ops.add(graph, _has_value, (symbolic(graph, self._tensor),), {}, [(dt.bool, SCALAR)], name).outputs[

@@ -11,6 +11,7 @@ that does not happen here: they are taken, kept and merged, and change nothing.
 from __future__ import annotations
 
 import enum
+from collections.abc import Iterator
 from typing import Any, ClassVar, Self
 
 from situs._src.base.errors import ArgumentError, DTypeError
@@ -241,6 +242,14 @@ class WithOptions(Transformation):
 def options_of(node: Node) -> Options:
     """The options of a node and of all below it; those further up win."""
     found = Options()
+    for said in _said(node):
+        found = found.merge(said)
+    return found
+
+
+def _said(node: Node) -> Iterator[Options]:
+    """The options in a pipeline, in the order in which one takes the place of another."""
     for below in node.inputs:
-        found = found.merge(options_of(below))
-    return found.merge(node.options) if isinstance(node, WithOptions) else found
+        yield from _said(below)
+    if isinstance(node, WithOptions):
+        yield node.options

@@ -36,7 +36,10 @@ _at = op("GetElementAtIndex", "index: any, other_arguments: any* -> components: 
 _at.shape(lambda index, other_arguments, *, dataset: [UNKNOWN] * len(dataset.spec.leaves))
 
 
-@export("data.experimental.at")
+@export(
+    "data.experimental.at",
+    differs="An element of shuffle() is that of the first iteration's order; TensorFlow has an order of its own.",
+)
 def at(dataset: Any, index: object) -> Any:
     """The element of a dataset with a number, made without those before it.
 

@@ -8,9 +8,11 @@ strategy.run(fn)    inside fn: that strategy, in the context of one replica
 from __future__ import annotations
 
 import threading
-from contextlib import AbstractContextManager
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from situs._src.base.devices.scope import here
 from situs._src.base.errors import DTypeError, StateError, shown
 from situs._src.base.export import export
 from situs._src.variables.replication import strategies
@@ -29,6 +31,7 @@ class Entered(NamedTuple):
 class _Stack(threading.local):
     def __init__(self) -> None:
         self.entered: tuple[Entered, ...] = ()
+        self.saves = False  # what is traced will be saved, for one replica
         self.opened: AbstractContextManager[Strategy] | None = None  # by `experimental_set_strategy`
 
 
@@ -102,6 +105,17 @@ def replica_number() -> int | None:
     return stack.entered[-1].replica._number  # type: ignore[no-any-return]
 
 
+@contextmanager
+def saving() -> Iterator[None]:
+    """No strategy holds in here, and of its variables there is the first component alone: so functions are saved."""
+    before = stack.entered, here.replica, stack.saves
+    stack.entered, here.replica, stack.saves = (), None, True
+    try:
+        yield
+    finally:
+        stack.entered, here.replica, stack.saves = before
+
+
 def differs(what: str) -> None:
     """Notes that a replica asks for something that no other replica gets: it is not made by copying another one.
 
@@ -119,4 +133,5 @@ def _told_number() -> int | None:
     return replica_number()
 
 
-strategies.has_strategy, strategies.replica_number, strategies.differs = has_strategy, _told_number, differs
+strategies.has_strategy, strategies.replica_number = has_strategy, _told_number
+strategies.differs, strategies.saving = differs, saving

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cache, partial
 from typing import Any, NamedTuple
-from weakref import WeakSet
+from weakref import WeakKeyDictionary, WeakSet
 
 from situs._src.base.devices.scope import device, here
 from situs._src.base.devices.spec import parse_spec
@@ -39,6 +39,7 @@ from situs._src.ops.constant import convert_to_tensor
 from situs._src.ops.join import concat
 from situs._src.ops.slices import IndexedSlices
 from situs._src.placement import options as options_of_placement
+from situs._src.tracing.function import Function, functions_run_eagerly
 from situs._src.tracing.trace import TraceAgain
 from situs._src.variables.creators import variable_creator_scope
 from situs._src.variables.eager import Variable
@@ -271,6 +272,7 @@ class StrategyExtended:
         self._devices = devices
         self._reducer = cross_device_ops or CrossDeviceOps()
         self._central = central
+        self._joint: WeakKeyDictionary[Function, Function] = WeakKeyDictionary()  # with all replicas in one graph
         self._called: WeakSet[Any] = WeakSet()  # the code of functions that replicas have called
         self._traced_each: WeakSet[Any] = WeakSet()  # and of those whose replicas turned out not to be alike
 
@@ -361,8 +363,19 @@ class StrategyExtended:
     def call_for_each_replica(
         self, fn: Callable[..., Any], args: Sequence[Any] = (), kwargs: Mapping[str, Any] | None = None
     ) -> Any:
-        """Calls a function for every replica; see `Strategy.run`."""
+        """Calls a function for every replica; see `Strategy.run`.
+
+        A ``tf.function`` becomes one graph with all replicas in it, where they can meet: two that are traced one after
+        the other could not.
+        """
         kwargs = dict(kwargs or {})
+        if (
+            isinstance(fn, Function)
+            and here.graph is None
+            and len(self.worker_devices) > 1
+            and not functions_run_eagerly()
+        ):
+            return self._with_all_replicas(fn)(tuple(args), kwargs)
         places = [ReplicaContext(self._strategy, n, name) for n, name in enumerate(self.worker_devices)]
 
         def of(number: int) -> Callable[[], Any]:
@@ -383,6 +396,24 @@ class StrategyExtended:
             raise
         self._called.add(code)
         return found
+
+    def _with_all_replicas(self, fn: Function) -> Function:
+        """A function that calls another one for every replica."""
+        if fn not in self._joint:
+            inner = fn._traced_function
+
+            def all_replicas(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+                return self.call_for_each_replica(inner, args, kwargs)
+
+            self._joint[fn] = Function(
+                all_replicas,
+                autograph=False,
+                reduce_retracing=fn._reduce_retracing,
+                name=fn._name,
+                placer=fn._placer,
+                jit_compile=fn._jit_compile,
+            )
+        return self._joint[fn]
 
     def update(
         self,

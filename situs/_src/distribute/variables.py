@@ -116,9 +116,13 @@ class DistributedVariable(Variable, DistributedValues):
 
     # Changing it.
 
+    def _changed(self) -> tuple[Variable, ...]:
+        """The components that a change in the cross-replica context changes."""
+        return self._components[:1] if context.stack.saves else self._components
+
     def _change(self, update: Op, value: Any, name: str | None, read_value: bool = True) -> Any:
         if context.replica_number() is None:
-            for number, component in enumerate(self._components):
+            for number, component in enumerate(self._changed()):
                 with device(component.device):
                     component._change(update, self._for_component(update, value, number), name, read_value)
             return self if read_value else None
@@ -137,7 +141,7 @@ class DistributedVariable(Variable, DistributedValues):
         if context.replica_number() is not None:
             self._component()._update(update, inputs, attrs, name)
             return self
-        for number, component in enumerate(self._components):
+        for number, component in enumerate(self._changed()):
             component._update(update, tuple(select(each, number) for each in inputs), attrs, name)
         return self
 
@@ -181,7 +185,7 @@ class SyncOnReadVariable(DistributedVariable):
 
     def _for_component(self, update: Op, value: Any, number: int) -> Any:
         """In the cross-replica context a sum is dealt out, so that it is the value where it is read."""
-        if self._aggregation is not Aggregation.SUM:
+        if self._aggregation is not Aggregation.SUM or context.stack.saves:
             return super()._for_component(update, value, number)
         if update is not state_ops.assign:
             raise ArgumentError(
@@ -192,7 +196,7 @@ class SyncOnReadVariable(DistributedVariable):
 
     def __tensor__(self) -> Tensor:
         replicas = self._strategy.num_replicas_in_sync
-        if context.replica_number() is not None or replicas == 1:
+        if context.replica_number() is not None or replicas == 1 or context.stack.saves:
             return self._component().__tensor__()
         if self._aggregation is Aggregation.ONLY_FIRST_REPLICA:
             return self._strategy.extended.from_first(self._components[0].__tensor__())  # type: ignore[no-any-return]

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from situs._src.inspect.svg import WIDTH, escaped
+from situs._src.base import html
+from situs._src.base.html import escaped
+from situs._src.inspect.svg import WIDTH
 from situs._src.inspect.table import Table, is_number
 
 _STYLE = (
@@ -20,6 +22,13 @@ def page(title: str, picture: str, tables: Iterable[Table]) -> str:
     head = f'<meta charset="utf-8">\n<title>{escaped(title)}</title>\n<style>{_STYLE}</style>'
     body = "\n".join([f"<h1>{escaped(title)}</h1>", picture, *map(_table, tables)])
     return f'<!doctype html>\n<html lang="en">\n<head>\n{head}\n</head>\n<body>\n{body}\n</body>\n</html>'
+
+
+def fragment(picture: str, title: str, tables: Iterable[Table]) -> str:
+    """A picture, if there is one, with tables under it, as a notebook shows them."""
+    shown = [html.picture(picture, title)] if picture else []
+    shown += [html.table(each.titles, each.rows, numbers=filter(is_number, each.titles)) for each in tables]
+    return "\n".join(shown)
 
 
 def _table(table: Table) -> str:

@@ -11,10 +11,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from operator import attrgetter
 from typing import Any
 
+from situs._src.base import html
 from situs._src.base.export import export
 from situs._src.inspect.names import find, short_name
+from situs._src.inspect.page import fragment
 from situs._src.inspect.table import SHOWN, Table, text_of
 from situs._src.runtime.abstract.forecast import DeviceForecast, Item
 from situs._src.runtime.eager.oom import size_text
@@ -72,6 +75,12 @@ class MemoryPlan:
 
     def __repr__(self) -> str:
         return str(self)
+
+    def _repr_html_(self) -> str:
+        if not self.devices:
+            return html.text(str(self))
+        tables = [_figures(self.devices), _held(self.devices)]
+        return "\n".join([fragment("", "", filter(attrgetter("rows"), tables)), *map(html.text, self._remarks())])
 
 
 def _figures(devices: Sequence[DeviceForecast]) -> Table:

@@ -20,7 +20,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
-from situs._src.base import locks
+from situs._src.base import html, locks
 from situs._src.base.budget.ledger import Account, Event
 from situs._src.base.devices.inventory import process
 from situs._src.base.devices.logical import Device
@@ -30,7 +30,7 @@ from situs._src.base.typing import PathLike
 from situs._src.inspect.holders import Holder, by_line, by_op
 from situs._src.inspect.names import find, short_name
 from situs._src.inspect.output import write
-from situs._src.inspect.page import page
+from situs._src.inspect.page import fragment, page
 from situs._src.inspect.picture import timeline
 from situs._src.inspect.table import Table, holder_table, text_of
 from situs._src.inspect.track import Track, track
@@ -178,6 +178,10 @@ class Recording:
 
     def __repr__(self) -> str:
         return str(self)
+
+    def _repr_html_(self) -> str:
+        tables = self._tables()
+        return fragment(self._picture(), "Memory over time", tables) if tables else html.text(NOTHING)
 
 
 def _used(tracks: tuple[Track, ...]) -> list[Track]:

@@ -28,7 +28,7 @@ from situs._src.inspect.figures import DeviceMemory
 from situs._src.inspect.holders import Holder, joined, maker
 from situs._src.inspect.names import find, short_name
 from situs._src.inspect.output import write
-from situs._src.inspect.page import page
+from situs._src.inspect.page import fragment, page
 from situs._src.inspect.table import Table, holder_table, text_of
 from situs._src.runtime.eager.oom import size_text
 
@@ -85,6 +85,9 @@ class Snapshot:
 
     def __repr__(self) -> str:
         return str(self)
+
+    def _repr_html_(self) -> str:
+        return fragment(bars(self.devices), "Memory", self._tables())
 
 
 def _figures(devices: Iterable[DeviceMemory]) -> Table:

@@ -7,9 +7,9 @@ The colours follow the reader's choice of light or dark; what a mark is shows wh
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
-from html import escape
+
+from situs._src.base.html import escaped as escaped
 
 WIDTH = 960
 _COLOURS = (
@@ -68,11 +68,3 @@ def number(value: float) -> str:
 def short(text: str, length: int) -> str:
     """Text that is cut where it is too long."""
     return text if len(text) <= length else text[: length - 1] + "…"
-
-
-_NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
-
-
-def escaped(text: str) -> str:
-    """Text as SVG and HTML can hold it: marks escaped, and what no document may contain replaced."""
-    return escape(_NOT_XML.sub("\ufffd", text))

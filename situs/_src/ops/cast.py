@@ -20,7 +20,7 @@ from situs._src.base.dtype import FIXED, FLOAT8, NUMERIC, REAL, STRING, WIDE_UNS
 from situs._src.base.errors import ArgumentError, DTypeError, UnimplementedError
 from situs._src.base.export import export
 from situs._src.base.shapes import UNKNOWN, TensorShape, brackets, broadcast
-from situs._src.base.tensor import Tensor, is_tensor
+from situs._src.base.tensor import Tensor, is_tensor, read
 from situs._src.base.typing import ArrayLike, DTypeLike, SizesOf
 from situs._src.ir.graph.node import Operation
 from situs._src.ir.graph.tensor import SymbolicTensor
@@ -93,7 +93,12 @@ def _cast_gradient(grad: Tensor, x: Tensor) -> Tensor | None:
     return cast(grad, x.dtype) if x.dtype.is_floating or x.dtype.is_complex else None
 
 
-@export("cast", "dtypes.cast")
+@export(
+    "cast",
+    "dtypes.cast",
+    differs="NaN, infinities and numbers out of range become the integers that PyTorch makes of them, which "
+    "depend on the device; TensorFlow's depend on the CPU and on the length of the tensor.",
+)
 def cast(x: Any, dtype: DTypeLike, name: str | None = None) -> Tensor:
     """Converts the elements of `x` to another dtype; a tensor that has it already is returned as it is.
 
@@ -106,6 +111,8 @@ def cast(x: Any, dtype: DTypeLike, name: str | None = None) -> Tensor:
         UnimplementedError: one of the dtypes is string.
     """
     target = dtype if type(dtype) is DType else as_dtype(dtype)
+    if not isinstance(x, Tensor) and is_tensor(x):  # a variable, of Keras too: it is read, and mostly has the dtype
+        x = read(x)
     if isinstance(x, Tensor) and x.dtype is target:
         return x
     if hasattr(type(x), "__apply__"):  # slices of a tensor stay slices

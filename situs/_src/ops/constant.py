@@ -56,7 +56,13 @@ def _const_kernel(*, value: np.ndarray[Any, Any], dtype: DType, device: torch.de
     return made if dtype is dt.string else made.to(device)
 
 
-@export("constant")
+@export(
+    "constant",
+    differs="A Python integer that does not fit the dtype is a TypeError, where TensorFlow wraps it around; 1e39 "
+    "is infinite, as it is with dtype=tf.float32 in both. A NumPy value among the leaves decides the "
+    "dtype: [True, 1] is int32, [1, np.float64(2)] is float64, [np.int64(1)] is int64. A tensor is copied "
+    "to the device that is asked for. No constant is cached: placement is decided each time.",
+)
 def constant(
     value: ArrayLike, dtype: DTypeLike | None = None, shape: ShapeLike | None = None, name: str = "Const"
 ) -> Tensor:
@@ -298,6 +304,9 @@ _ones_like.stops_gradients()
 @export("zeros_like")
 def zeros_like(input: ArrayLike, dtype: DTypeLike | None = None, name: str | None = None) -> Tensor:
     """Makes zeros with the shape of `input`, and its dtype unless another is given."""
+    if hasattr(type(input), "with_flat_values"):  # rows of different lengths stay such
+        ragged: Any = input
+        return ragged.with_flat_values(zeros_like(ragged.flat_values, dtype, name))  # type: ignore[no-any-return]
     tensor = convert_to_tensor(input)
     if dtype is None or as_dtype(dtype) is tensor.dtype:
         return _zeros_like(tensor, name=name)
@@ -307,6 +316,9 @@ def zeros_like(input: ArrayLike, dtype: DTypeLike | None = None, name: str | Non
 @export("ones_like")
 def ones_like(input: ArrayLike, dtype: DTypeLike | None = None, name: str | None = None) -> Tensor:
     """Makes ones with the shape of `input`, and its dtype unless another is given."""
+    if hasattr(type(input), "with_flat_values"):  # rows of different lengths stay such
+        ragged: Any = input
+        return ragged.with_flat_values(ones_like(ragged.flat_values, dtype, name))  # type: ignore[no-any-return]
     tensor = convert_to_tensor(input)
     if dtype is None or as_dtype(dtype) is tensor.dtype:
         return _ones_like(tensor, name=name)

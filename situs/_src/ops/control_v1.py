@@ -24,7 +24,12 @@ from situs._src.ops.inner import graph_for
 from situs._src.ops.loop import Holders, Loop, check_loop
 
 
-@export(v1="cond")
+@export(
+    v1="cond",
+    differs="An If operation that holds its branches as graphs: what is inside a branch cannot be fetched, and a "
+    "session that fetches one result runs the branch with all of them. Functions that return None are "
+    "refused: return a tensor or an operation.",
+)
 @calls_functions
 def cond(
     pred: ArrayLike,

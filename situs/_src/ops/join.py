@@ -12,8 +12,9 @@ from typing import Any
 import numpy as np
 import torch
 
+from situs._src.base.devices.scope import here
 from situs._src.base.dtype import FIXED, STRING, WIDE_UNSIGNED
-from situs._src.base.errors import ArgumentError, CallError, DTypeError, KernelError, shown
+from situs._src.base.errors import ArgumentError, CallError, DTypeError, InvalidArgumentError, KernelError, shown
 from situs._src.base.export import export
 from situs._src.base.shapes import UNKNOWN, Dim, TensorShape, brackets, normalize_axis
 from situs._src.base.tensor import Tensor
@@ -153,7 +154,17 @@ def concat(values: ArrayLike, axis: Any, name: str | None = "concat") -> Tensor:
         made = _concat_quickly(list(values), axis)
         if made is not None:
             return made
+    elif here.graph is not None and has_dimensions(axis):
+        raise _no_scalar(axis, "concat")
     return _concat(list(values), axis, name=name)
+
+
+def _no_scalar(axis: object, function: str) -> InvalidArgumentError:
+    """What is wrong with a list as axis where a graph is built; eager code, as in TensorFlow, takes a list of one."""
+    return ArgumentError(
+        f"Shape must be rank 0: in a graph and in a tf.function the axis of {function} is a single integer, "
+        f"got {shown(axis)}"
+    )
 
 
 # Pack and Unpack.
@@ -310,8 +321,10 @@ _split_v = op("SplitV", "value: T, size_splits: host, axis: host -> output: T*",
 
 
 def _split_axis(axis: HostValue, rank: int, takes_a_list: bool = False) -> int:
-    """The axis, counted from the front; SplitV, as in TensorFlow, takes a list of one as well."""
-    place = (as_lone_integer if takes_a_list else as_integer)(axis, "The axis of split")
+    """The axis, counted from the front; SplitV, as in TensorFlow, takes one in lists of any depth as well."""
+    while takes_a_list and isinstance(axis, tuple) and len(axis) == 1:
+        axis = axis[0]
+    place = as_integer(axis, "The axis of split")
     if not -rank <= place < rank:
         raise ArgumentError(f"-input rank(-{rank}) <= split_dim < input rank ({rank}), but got {place}")
     return place % rank
@@ -431,7 +444,7 @@ def _split_gradient(grads: list[Any], axis: HostInput) -> Tensor:
 def _split_v_gradient(grads: list[Any], value_shape: SizesOf, size_splits: HostInput, axis: HostInput) -> Tensor:
     given = tuple(number for number, grad in enumerate(grads) if grad is not None)
     if len(given) == len(grads):
-        return concat(grads, axis)
+        return _concat(grads, axis)
     found = [grads[number] for number in given]
     return split_v_grad(found, value_shape, size_splits, axis, given=given, num_split=len(grads))
 
@@ -454,6 +467,8 @@ def split(
         num: The number of sizes, where it is not known otherwise.
         name: A name for the op.
     """
+    if here.graph is not None and type(axis) is not int and has_dimensions(axis) and is_plain(axis):
+        raise _no_scalar(axis, "split")
     if isinstance(num_or_size_splits, (int, np.integer)):
         return _split.many(axis, value, num_split=int(num_or_size_splits), name=name)
     count = _number_of_sizes(num_or_size_splits) if num is None else as_attribute(num, "num")

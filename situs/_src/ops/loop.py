@@ -39,7 +39,12 @@ _while.shape(lambda *inputs, **graphs: UNKNOWN)
 _while.kernel(CPU, GPU)(lambda *inputs, **graphs: None)  # situs._src.runtime.plan.control_flow makes the function
 
 
-@export("while_loop", v1=())
+@export(
+    "while_loop",
+    v1=(),
+    differs="A shape invariant that the first value does not have is refused, in functions too. Loop variables "
+    "that are a single tensor x are taken as [x].",
+)
 @calls_functions
 def while_loop(
     cond: Callable[..., Any],

@@ -75,7 +75,10 @@ _numbers = count()
 # What programs call.
 
 
-@export(v1="py_func")
+@export(
+    v1="py_func",
+    differs="Tout holds in eager code too, as it does in graphs.",
+)
 def py_func(func: Function, inp: Any, Tout: Any, stateful: bool = True, name: str | None = None) -> Any:  # noqa: N803
     """Calls a Python function of NumPy arrays as an op.
 
@@ -97,7 +100,10 @@ def py_func(func: Function, inp: Any, Tout: Any, stateful: bool = True, name: st
     return _add(graph, _numpy_op if as_bool(stateful, "stateful") else _stateless_op, func, inp, wanted, listed, name)
 
 
-@export("numpy_function")
+@export(
+    "numpy_function",
+    differs="Tout holds in eager code too, as it does in graphs.",
+)
 def numpy_function(
     func: Function | None = None,
     inp: Any = None,

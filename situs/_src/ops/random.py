@@ -31,6 +31,7 @@ from situs._src.ops.math import add, divide, maximum, multiply, subtract
 from situs._src.ops.naming import Composed
 from situs._src.ops.philox import draw as philox
 from situs._src.ops.philox import rejection
+from situs._src.ops.philox.words import Begin
 from situs._src.ops.seeds import Seed, generator, next_seeds, reserve
 from situs._src.ops.sum_to import sum_to
 from situs._src.runtime.eager.bridge import TORCH_DTYPE
@@ -72,10 +73,11 @@ def drawn_per_parameter_shape(shape: HostValue, parameter: TensorShape, *rest: A
 
 
 # Draws: what the kernels here and those of `ops.stateless` share. They begin at a position of a stream (`ops.philox`),
-# or nowhere: then the generator is the device's own, whose numbers nobody can predict.
+# which may lie in the memory of the device, or nowhere: then the generator is the device's own, whose numbers nobody
+# can predict.
 
 
-def draw_normal(sizes: tuple[int, ...], dtype: DType, device: torch.device, begin: Position | None) -> torch.Tensor:
+def draw_normal(sizes: tuple[int, ...], dtype: DType, device: torch.device, begin: Begin | None) -> torch.Tensor:
     """Samples of the normal distribution with mean 0 and deviation 1."""
     kind = TORCH_DTYPE[dtype]
     if begin is not None:
@@ -83,7 +85,7 @@ def draw_normal(sizes: tuple[int, ...], dtype: DType, device: torch.device, begi
     return torch.randn(sizes, dtype=kind, device=device, generator=generator(device))
 
 
-def draw_uniform(sizes: tuple[int, ...], dtype: DType, device: torch.device, begin: Position | None) -> torch.Tensor:
+def draw_uniform(sizes: tuple[int, ...], dtype: DType, device: torch.device, begin: Begin | None) -> torch.Tensor:
     """Samples of the uniform distribution over [0, 1)."""
     kind = TORCH_DTYPE[dtype]
     if begin is not None:
@@ -92,7 +94,7 @@ def draw_uniform(sizes: tuple[int, ...], dtype: DType, device: torch.device, beg
 
 
 def draw_truncated_normal(
-    sizes: tuple[int, ...], dtype: DType, device: torch.device, begin: Position | None
+    sizes: tuple[int, ...], dtype: DType, device: torch.device, begin: Begin | None
 ) -> torch.Tensor:
     """Samples of the normal distribution, given that they lie within two deviations."""
     kind = TORCH_DTYPE[dtype]
@@ -105,7 +107,7 @@ def draw_truncated_normal(
 
 
 def draw_uniform_int(
-    sizes: tuple[int, ...], minval: int, maxval: int, dtype: DType, device: torch.device, begin: Position | None
+    sizes: tuple[int, ...], minval: int, maxval: int, dtype: DType, device: torch.device, begin: Begin | None
 ) -> torch.Tensor:
     """Integers of the uniform distribution over [minval, maxval)."""
     kind = TORCH_DTYPE[dtype]

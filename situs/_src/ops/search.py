@@ -91,7 +91,10 @@ def _permuted_gradient(
     return _permuted(grad, by, axis, direction=direction, inverse=not inverse), None
 
 
-@export("sort")
+@export(
+    "sort",
+    differs="NaN counts as the largest; TensorFlow may put it anywhere.",
+)
 def sort(values: ArrayLike, axis: AxisLike = -1, direction: str = ASCENDING, name: str | None = "sort") -> Tensor:
     """Sorts a tensor along an axis.
 
@@ -104,7 +107,10 @@ def sort(values: ArrayLike, axis: AxisLike = -1, direction: str = ASCENDING, nam
     return _sort(values, _as_axis(axis), direction=_as_direction(direction), name=name)
 
 
-@export("argsort")
+@export(
+    "argsort",
+    differs="NaN counts as the largest; TensorFlow may put it anywhere.",
+)
 def argsort(
     values: ArrayLike,
     axis: AxisLike = -1,

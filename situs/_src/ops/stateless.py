@@ -10,14 +10,14 @@ The same seed, shape and dtype give the same values in every run, on every devic
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
 
 from situs._src.base import dtype as dt
 from situs._src.base.dtype import FIXED, FLOATING, INDEX, STRING, WIDE_UNSIGNED, DType, as_dtype
-from situs._src.base.errors import ArgumentError, DTypeError, UnimplementedError
+from situs._src.base.errors import ArgumentError, DTypeError, InvalidArgumentError, shown
 from situs._src.base.export import export
 from situs._src.base.shapes import UNKNOWN, TensorShape, brackets, broadcast
 from situs._src.base.streams import WORD, Position
@@ -33,14 +33,14 @@ from situs._src.ops.join import stack
 from situs._src.ops.naming import Composed
 from situs._src.ops.philox import draw as philox
 from situs._src.ops.philox import rejection
-from situs._src.ops.philox.words import scrambled
+from situs._src.ops.philox.words import Begin, Placed, scrambled
 from situs._src.ops.random import categories_shape, categories_sizes, checked_sizes, drawn_shape
 from situs._src.runtime.eager.bridge import TORCH_DTYPE
 
 FULL_INT = frozenset({dt.int32, dt.int64, dt.uint32, dt.uint64})
 
 
-def _begin(seed: Any) -> Position:
+def begin_of_seed(seed: Any) -> Position:
     """Where the draw of a seed given on the host begins."""
     if not isinstance(seed, tuple) or len(seed) != 2:
         found = brackets([len(seed)]) if isinstance(seed, tuple) else "[]"
@@ -50,8 +50,23 @@ def _begin(seed: Any) -> Position:
     return scrambled(seed[0], seed[1])
 
 
-def _position(key: Any, counter: Any) -> Position:
-    """Where a draw with a key and a counter begins, both in words of 64 bits."""
+def _begin_anywhere(seed: Any) -> Begin:
+    """The same of a seed that may lie on the card that draws."""
+    if not isinstance(seed, torch.Tensor):
+        return begin_of_seed(seed)
+    if seed.shape != (2,):
+        raise ArgumentError(f"seed must have shape [2], not {brackets(seed.shape)}")
+    return Placed(seed.to(torch.int64), is_seed=True)
+
+
+def _position(key: Any, counter: Any) -> Begin:
+    """Where a draw with a key and a counter begins, both in words of 64 bits; either may lie on the card that draws."""
+    given = next((each for each in (key, counter) if isinstance(each, torch.Tensor)), None)
+    if given is not None:
+        words = [*_words_on(given.device, key, "key")[:1], *_words_on(given.device, counter, "counter")[:2]]
+        if len(words) != 3:
+            raise ArgumentError(f"key must have shape [1] and counter at least [2], got {key!r} and {counter!r}")
+        return Placed(torch.stack(words), is_seed=False)
     if not isinstance(key, tuple) or len(key) != 1:
         raise ArgumentError(f"key must have shape [1], not {brackets(np.shape(key))}: {key!r}")
     if not isinstance(counter, tuple) or len(counter) < 2:
@@ -59,7 +74,17 @@ def _position(key: Any, counter: Any) -> Position:
     return Position(key[0] % WORD, counter[0] % WORD + counter[1] % WORD * WORD)
 
 
-# Floating-point ops of a shape and a seed.
+def _words_on(device: torch.device, value: Any, what: str) -> list[torch.Tensor]:
+    """Words of 64 bits as scalars on a device, without a copy from the host, which could not be recorded."""
+    if isinstance(value, torch.Tensor):
+        if value.ndim != 1:
+            raise ArgumentError(f"{what} must be a vector, got shape {brackets(value.shape)}")
+        return list(value.view(torch.int64).unbind())
+    signed = ((word + WORD // 2) % WORD - WORD // 2 for word in value)
+    return [torch.full((), word, dtype=torch.int64, device=device) for word in signed]
+
+
+# Floating-point ops of a shape and a seed. On a card they take a seed that lies there.
 
 _normal = op("StatelessRandomNormal", "shape: host, seed: host -> output: dtype", dtype=FLOATING)
 _normal.shape(drawn_shape)
@@ -67,7 +92,7 @@ _normal.shape(drawn_shape)
 
 @_normal.kernel(CPU, GPU)
 def _normal_kernel(shape: HostValue, seed: HostValue, *, dtype: DType, device: torch.device) -> torch.Tensor:
-    return random.draw_normal(checked_sizes(shape), dtype, device, _begin(seed))
+    return random.draw_normal(checked_sizes(shape), dtype, device, _begin_anywhere(seed))
 
 
 @export("random.stateless_normal")
@@ -102,7 +127,7 @@ _truncated_normal.shape(drawn_shape)
 
 @_truncated_normal.kernel(CPU, GPU)
 def _truncated_normal_kernel(shape: HostValue, seed: HostValue, *, dtype: DType, device: torch.device) -> torch.Tensor:
-    return random.draw_truncated_normal(checked_sizes(shape), dtype, device, _begin(seed))
+    return random.draw_truncated_normal(checked_sizes(shape), dtype, device, _begin_anywhere(seed))
 
 
 @export("random.stateless_truncated_normal")
@@ -130,7 +155,7 @@ _uniform.shape(drawn_shape)
 
 @_uniform.kernel(CPU, GPU)
 def _uniform_kernel(shape: HostValue, seed: HostValue, *, dtype: DType, device: torch.device) -> torch.Tensor:
-    return random.draw_uniform(checked_sizes(shape), dtype, device, _begin(seed))
+    return random.draw_uniform(checked_sizes(shape), dtype, device, _begin_anywhere(seed))
 
 
 # Integers.
@@ -146,7 +171,7 @@ def _uniform_int_kernel(
     shape: HostValue, seed: HostValue, minval: Any, maxval: Any, *, dtype: DType, device: torch.device
 ) -> torch.Tensor:
     random.check_int_bounds(minval, maxval, dtype)
-    return random.draw_uniform_int(checked_sizes(shape), minval, maxval, dtype, device, _begin(seed))
+    return random.draw_uniform_int(checked_sizes(shape), minval, maxval, dtype, device, _begin_anywhere(seed))
 
 
 _full_int = op("StatelessRandomUniformFullInt", "shape: host, seed: host -> output: dtype", dtype=FULL_INT)
@@ -155,7 +180,7 @@ _full_int.shape(drawn_shape)
 
 @_full_int.kernel(CPU, GPU)
 def _full_int_kernel(shape: HostValue, seed: HostValue, *, dtype: DType, device: torch.device) -> torch.Tensor:
-    return philox.bits(checked_sizes(shape), TORCH_DTYPE[dtype], _begin(seed), device)
+    return philox.bits(checked_sizes(shape), TORCH_DTYPE[dtype], _begin_anywhere(seed), device)
 
 
 # The same from a position.
@@ -238,43 +263,50 @@ def _full_int_at_kernel(
     return philox.bits(checked_sizes(shape), TORCH_DTYPE[dtype], _position(key, counter), device)
 
 
-class Draw(Protocol):
-    """An op of a shape, whose source of random numbers has been chosen."""
+for _of_seed in (_normal, _truncated_normal, _uniform, _uniform_int, _full_int):
+    _of_seed.takes_from_card("seed")
+for _of_position in (_normal_at, _truncated_normal_at, _uniform_at, _uniform_int_at, _full_int_at):
+    _of_position.takes_from_card("key", "counter")
 
-    def __call__(self, shape: ShapeLike, *bounds: Any, dtype: DType, name: str | None = None) -> Tensor:
-        """Draws a tensor; integers are given their bounds."""
-        ...
+
+class DrawingOps(NamedTuple):
+    """The ops that draw, which take their source of random numbers in one way."""
+
+    normal: Op
+    truncated_normal: Op
+    uniform: Op
+    uniform_int: Op
+    full_int: Op
+
+
+_OF_SEED = DrawingOps(_normal, _truncated_normal, _uniform, _uniform_int, _full_int)
+_AT_POSITION = DrawingOps(_normal_at, _truncated_normal_at, _uniform_at, _uniform_int_at, _full_int_at)
 
 
 class Draws(NamedTuple):
-    """The ops that a source of random numbers draws with."""
+    """A source of random numbers, to draw tensors from.
 
-    normal: Draw
-    truncated_normal: Draw
-    uniform: Draw
-    uniform_int: Draw
-    full_int: Draw
+    Attributes:
+        ops: The ops to draw with.
+        source: What they are given behind the shape of a draw.
+    """
+
+    ops: DrawingOps
+    source: Callable[[ShapeLike], tuple[Any, ...]]
+
+    def draw(self, drawn: Op, shape: ShapeLike, *bounds: Any, dtype: DType, name: str | None) -> Tensor:
+        """Draws a tensor by one of the ops; integers are given their bounds."""
+        return drawn(shape, *self.source(shape), *bounds, dtype=dtype, name=name)
 
 
 def draws_of_seed(seed: ArrayLike) -> Draws:
     """Draws with a seed of two integers."""
-
-    def of(drawn: Op) -> Draw:
-        return lambda shape, *bounds, dtype, name=None: drawn(shape, seed, *bounds, dtype=dtype, name=name)
-
-    return Draws(of(_normal), of(_truncated_normal), of(_uniform), of(_uniform_int), of(_full_int))
+    return Draws(_OF_SEED, lambda shape: (seed,))
 
 
 def draws_at(position: Callable[[ShapeLike], tuple[Any, Any]], alg: int) -> Draws:
     """Draws from a key and a counter, which a function gives for the shape of each draw."""
-
-    def of(drawn: Op) -> Draw:
-        def draw(shape: ShapeLike, *bounds: Any, dtype: DType, name: str | None = None) -> Tensor:
-            return drawn(shape, *position(shape), alg, *bounds, dtype=dtype, name=name)
-
-        return draw
-
-    return Draws(of(_normal_at), of(_truncated_normal_at), of(_uniform_at), of(_uniform_int_at), of(_full_int_at))
+    return Draws(_AT_POSITION, lambda shape: (*position(shape), alg))
 
 
 def key_of_replica(key: Tensor, replica: int) -> Tensor:
@@ -285,13 +317,15 @@ def key_of_replica(key: Tensor, replica: int) -> Tensor:
 def normal_of(draws: Draws, shape: ShapeLike, mean: Any, stddev: Any, dtype: DTypeLike, name: str | None) -> Tensor:
     """Normal numbers with a mean and a deviation."""
     own = name if random.is_standard(stddev, mean) else None
-    return random.shifted(draws.normal(shape, dtype=as_dtype(dtype), name=own), stddev, mean, name)
+    return random.shifted(draws.draw(draws.ops.normal, shape, dtype=as_dtype(dtype), name=own), stddev, mean, name)
 
 
 def truncated_of(draws: Draws, shape: ShapeLike, mean: Any, stddev: Any, dtype: DTypeLike, name: str | None) -> Tensor:
     """Truncated normal numbers with a mean and a deviation."""
     own = name if random.is_standard(stddev, mean) else None
-    return random.shifted(draws.truncated_normal(shape, dtype=as_dtype(dtype), name=own), stddev, mean, name)
+    return random.shifted(
+        draws.draw(draws.ops.truncated_normal, shape, dtype=as_dtype(dtype), name=own), stddev, mean, name
+    )
 
 
 def uniform_of(draws: Draws, shape: ShapeLike, minval: Any, maxval: Any, dtype: DTypeLike, name: str | None) -> Tensor:
@@ -301,7 +335,7 @@ def uniform_of(draws: Draws, shape: ShapeLike, minval: Any, maxval: Any, dtype: 
         return _integers(draws, shape, minval, maxval, chosen, name)
     highest = 1 if maxval is None else maxval
     own = name if random.is_standard(highest, minval) else None
-    return random.spread_over(draws.uniform(shape, dtype=chosen, name=own), minval, highest, name)
+    return random.spread_over(draws.draw(draws.ops.uniform, shape, dtype=chosen, name=own), minval, highest, name)
 
 
 @export("random.stateless_uniform")
@@ -337,13 +371,13 @@ def _integers(draws: Draws, shape: ShapeLike, minval: Any, maxval: Any, dtype: D
             f"Got `minval`={minval} and `maxval`={maxval}."
         )
     if minval is None:
-        return draws.full_int(shape, dtype=dtype, name=name)
+        return draws.draw(draws.ops.full_int, shape, dtype=dtype, name=name)
     if dtype.is_unsigned:
         raise DTypeError(
             f"Argument `dtype` got invalid value {dtype} when argument `minval` is not None. "
             "Please don't use unsigned integers in this case."
         )
-    return draws.uniform_int(shape, minval, maxval, dtype=dtype, name=name)
+    return draws.draw(draws.ops.uniform_int, shape, minval, maxval, dtype=dtype, name=name)
 
 
 # Categorical, gamma, Poisson.
@@ -362,7 +396,7 @@ def _multinomial_kernel(
     logits: torch.Tensor, num_samples: Any, seed: HostValue, *, output_dtype: DType
 ) -> torch.Tensor:
     categories_sizes(logits.shape, num_samples=num_samples)
-    return random.draw_categories(logits, num_samples, output_dtype, _begin(seed))
+    return random.draw_categories(logits, num_samples, output_dtype, begin_of_seed(seed))
 
 
 @export("random.stateless_categorical")
@@ -410,7 +444,7 @@ _gamma.shape(_ending_in_parameter_shape)
 
 @_gamma.kernel(CPU, GPU)
 def _gamma_kernel(shape: HostValue, seed: HostValue, alpha: torch.Tensor) -> torch.Tensor:
-    return random.draw_gamma(_leading(shape, seed, alpha), alpha, _begin(seed))
+    return random.draw_gamma(_leading(shape, seed, alpha), alpha, begin_of_seed(seed))
 
 
 _gamma.gradient(random.gamma_gradient)
@@ -453,7 +487,7 @@ _poisson.shape(_ending_in_parameter_shape)
 
 @_poisson.kernel(CPU, GPU)
 def _poisson_kernel(shape: HostValue, seed: HostValue, lam: torch.Tensor, *, dtype: DType) -> torch.Tensor:
-    return random.draw_poisson(_leading(shape, seed, lam), lam, dtype, _begin(seed))
+    return random.draw_poisson(_leading(shape, seed, lam), lam, dtype, begin_of_seed(seed))
 
 
 _poisson.stops_gradients()
@@ -496,7 +530,7 @@ _binomial.shape(_ending_in_both_shapes)
 def _binomial_kernel(shape: Any, seed: Any, counts: torch.Tensor, probs: torch.Tensor, *, dtype: DType) -> torch.Tensor:
     both = np.broadcast_shapes(counts.shape, probs.shape)
     sizes = _leading(shape, seed, counts.expand(both))
-    drawn = rejection.binomial(sizes, counts.expand(both), probs.expand(both), _begin(seed))
+    drawn = rejection.binomial(sizes, counts.expand(both), probs.expand(both), begin_of_seed(seed))
     return drawn.nan_to_num(-1.0).to(TORCH_DTYPE[dtype])
 
 
@@ -533,13 +567,13 @@ _shuffle.stops_gradients()
 @also_by_bits(_shuffle, CPU, GPU)
 @_shuffle.kernel(CPU, GPU, T=FIXED - WIDE_UNSIGNED)
 def _shuffle_kernel(value: torch.Tensor, seed: HostValue) -> torch.Tensor:
-    begin = _begin(seed)
+    begin = begin_of_seed(seed)
     return value if len(value) < 2 else value.index_select(0, random.draw_order(len(value), value.device, begin))
 
 
 @_shuffle.kernel(CPU, T=STRING)
 def _shuffle_strings(value: np.ndarray[Any, Any], seed: HostValue) -> np.ndarray[Any, Any]:
-    begin = _begin(seed)
+    begin = begin_of_seed(seed)
     return value if len(value) < 2 else np.take(value, philox.permutation(len(value), begin), axis=0)
 
 
@@ -572,27 +606,39 @@ def fold_in(seed: ArrayLike, data: ArrayLike, alg: str | IntLike = "auto_select"
     return stack([stateless_uniform([], seed, None, None, number.dtype, alg=alg), number])
 
 
-_ALGORITHMS = ("philox", "threefry", "auto_select")
+PHILOX, THREEFRY, AUTO_SELECT = 1, 2, 3
+_ALGORITHMS = {"philox": PHILOX, "threefry": THREEFRY, "autoselect": AUTO_SELECT}
 
 
-def check_algorithm(alg: str | IntLike) -> None:
-    """Raises ``ValueError`` unless `alg` is one of TensorFlow's algorithms."""
-    name = getattr(alg, "value", alg)
-    if not isinstance(name, (str, int)) or name not in (*_ALGORITHMS, 1, 2, 3):
-        raise ArgumentError(
-            f"Argument `alg` got unsupported value {alg!r}. Supported values are {', '.join(_ALGORITHMS)}."
-        )
-
-
-def check_supported(alg: str | IntLike) -> None:
-    """Raises unless numbers can be drawn by an algorithm.
+def algorithm_number(alg: object) -> int:
+    """The number of an algorithm, which may be given as such, or by its name, in which dashes and case do not count.
 
     Raises:
-        UnimplementedError: it is ThreeFry.
+        ValueError: there is no such algorithm.
+        TypeError: it is neither a number nor a name.
     """
-    check_algorithm(alg)
-    if getattr(alg, "value", alg) in ("threefry", THREEFRY):
-        raise UnimplementedError("Non-XLA devices don't support the ThreeFry algorithm. Use alg='philox'.")
+    given = getattr(alg, "value", alg)  # of an enumeration
+    if isinstance(given, bool) or not isinstance(given, (str, int)):
+        raise DTypeError(f"Can't convert argument `alg` (of value {shown(alg)} and type {type(alg)}) to int.")
+    number = (
+        _ALGORITHMS.get(given.strip().lower().replace("-", "").replace("_", "")) if isinstance(given, str) else given
+    )
+    if number not in _ALGORITHMS.values():
+        raise ArgumentError(
+            f"Argument `alg` got unsupported value {shown(alg)}. Supported values are philox or 1 for the Philox "
+            "algorithm, threefry or 2 for the ThreeFry algorithm, and auto_select or 3 for auto-selection."
+        )
+    return int(number)  # type: ignore[arg-type]
 
 
-THREEFRY = 2
+def check_supported(alg: object) -> None:
+    """Raises unless numbers can be drawn by an algorithm; None is a choice as well, as in TensorFlow.
+
+    Raises:
+        InvalidArgumentError: it is ThreeFry.
+    """
+    if alg is not None and algorithm_number(alg) == THREEFRY:
+        raise InvalidArgumentError(
+            "counter must be a vector with length at least 2; got shape: [1]. Non-XLA devices don't support the "
+            "ThreeFry algorithm. Use alg='philox'."
+        )

@@ -31,6 +31,7 @@ from situs._src.base.export import export
 from situs._src.base.shapes import SCALAR, UNKNOWN, TensorShape, brackets, broadcast
 from situs._src.base.tensor import Tensor, read
 from situs._src.base.typing import ArrayLike, AxisLike, DTypeLike, HostValue, ShapeLike
+from situs._src.ops import quick_strings
 from situs._src.ops.attribute import as_bool, as_int, as_word
 from situs._src.ops.constant import kept_number
 from situs._src.ops.define import CPU, of_sizes, op, same_shape
@@ -238,6 +239,9 @@ _to_number.shape(same_shape)
 
 @_to_number.kernel(CPU)
 def _to_number_kernel(string_tensor: Array, *, out_type: DType) -> torch.Tensor:
+    array = quick_strings.numbers(string_tensor, out_type.is_floating)
+    if array is not None and (out_type.is_floating or _fits(array, out_type)):
+        return torch.from_numpy(array.astype(out_type.as_numpy_dtype, copy=False))
     items = string_tensor.ravel().tolist()
     array = _plain_numbers(items, out_type) if len(items) >= _MANY else None
     if array is not None:
@@ -295,11 +299,15 @@ def _plain_numbers(items: list[bytes], out_type: DType) -> Array | None:
         text = text.translate(None, b".")
     whole = np.fromstring(text, np.int64, sep="\n")
     if not out_type.is_floating:
-        return whole if out_type.min <= whole.min() and whole.max() <= out_type.max else None
+        return whole if _fits(whole, out_type) else None
     numbers: Array = whole / _POWERS[behind]
     if np.count_nonzero(whole) < len(whole):  # a zero may have had a sign
         np.negative(numbers, out=numbers, where=(whole == 0) & (codes[starts] == ord("-")))
     return numbers
+
+
+def _fits(whole: Array, out_type: DType) -> bool:
+    return bool(out_type.min <= whole.min() and whole.max() <= out_type.max)
 
 
 def _parse_float(item: bytes, out_type: DType) -> float:
@@ -507,7 +515,11 @@ def _length_shape(input: TensorShape, *, unit: str) -> TensorShape:
 
 @_length.kernel(CPU)
 def _length_kernel(input: Array, *, unit: str) -> torch.Tensor:
-    items, in_bytes = input.ravel().tolist(), _is_byte(unit)
+    in_bytes = _is_byte(unit)
+    quickly = quick_strings.lengths(input, in_bytes)
+    if quickly is not None:
+        return torch.from_numpy(quickly)
+    items = input.ravel().tolist()
     sizes = _sizes_together(items, in_bytes) if len(items) >= _MANY else None
     if sizes is None:
         sizes = np.fromiter(map(len, items if in_bytes else map(_first_bytes, items)), np.int32, len(items))
@@ -564,7 +576,8 @@ def _case_kernel(in_bytes: Callable[[bytes], bytes], in_text: Callable[[str], st
     def kernel(input: Array, *, encoding: str) -> Array:
         if as_word(encoding, "encoding") not in ("", "utf-8"):
             raise ArgumentError(f"only utf-8 or '' (no encoding) is supported, received {encoding}")
-        return each(_decoded(in_text) if encoding else in_bytes, input)
+        quickly = None if encoding else quick_strings.cased(input, in_bytes is bytes.upper)
+        return each(_decoded(in_text) if encoding else in_bytes, input) if quickly is None else quickly
 
     return kernel
 
@@ -627,7 +640,10 @@ _substr_sizes = of_sizes(lambda input, pos, length: _substr_shape(input, pos, le
 def _substr_kernel(input: Array, pos: torch.Tensor, length: torch.Tensor, *, unit: str) -> Array:
     sizes = tuple(_substr_sizes(input.shape, pos.shape, length.shape))
     if pos.ndim == 0 and input.size >= _MANY and _is_byte(unit):
-        alike = _cut_alike(input, int(pos), int(length))
+        start, count = int(pos), int(length)
+        alike = quick_strings.parts(input, start, count)
+        if alike is None:
+            alike = _cut_alike(input, start, count)
         if alike is not None:
             return alike
     items = (input if input.shape == sizes else np.broadcast_to(input, sizes)).ravel().tolist()
@@ -837,6 +853,9 @@ _encode_base64.shape(same_shape)
 
 @_encode_base64.kernel(CPU)
 def _encode_base64_kernel(input: Array, *, pad: bool) -> Array:
+    quickly = quick_strings.encoded(input, pad)
+    if quickly is not None:
+        return quickly
     items = input.ravel().tolist()
     together = joined(items) if len(items) >= _MANY else None
     size = common_length(together, len(items))
@@ -855,6 +874,9 @@ _decode_base64.shape(same_shape)
 
 @_decode_base64.kernel(CPU)
 def _decode_base64_kernel(input: Array) -> Array:
+    quickly = quick_strings.decoded(input)
+    if quickly is not None:
+        return quickly
     items = input.ravel().tolist()
     text = joined(items)
     size = common_length(text, len(items))

@@ -47,7 +47,11 @@ class _Known:
         self.clears = clears
 
 
-@export("TensorArray", v1=())
+@export(
+    "TensorArray",
+    v1=(),
+    differs="stack() of no rows whose shape nobody knows is empty; TensorFlow refuses it in functions.",
+)
 class TensorArray:
     """Tensors of one dtype by number.
 

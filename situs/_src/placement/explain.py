@@ -16,6 +16,7 @@ from collections.abc import Iterator, Sequence
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
+from situs._src.base import html
 from situs._src.ir.graph.replicas import Reduction, Replicas
 from situs._src.placement.candidates import Assignment
 
@@ -78,20 +79,40 @@ class Explanation(Sequence[Assignment]):
     def __repr__(self) -> str:
         return str(self)
 
+    def _repr_html_(self) -> str:
+        from situs._src.placement.summary import summary  # here, because it loads NumPy
+
+        titles, rows = self._columns()
+        whole = [] if self.plan is None else [html.text(summary(self.plan))]
+        return "\n".join([html.table(titles, rows, numbers=["times"]), *whole])
+
     def _table(self) -> Any:
         from rich.box import SIMPLE_HEAD
         from rich.table import Table
 
         table = Table(box=SIMPLE_HEAD, pad_edge=False)
+        titles, rows = self._columns()
+        for title in titles:
+            table.add_column(title, justify="right" if title == "times" else "left", overflow="fold")
+        for row in rows:
+            table.add_row(*row)
+        return table
+
+    def _columns(self) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
+        """The titles and the rows of the table."""
         named = any(assignment.node for assignment in self._assignments)
         compiled = any(assignment.runs_as for assignment in self._assignments)
         titles = ("node", "op", "device", "why") if named else ("op", "times", "device", "why")
-        for title in (*titles, "runs as") if compiled else titles:
-            table.add_column(title, justify="right" if title == "times" else "left", overflow="fold")
-        for a, times in _runs(self._assignments):
-            own = (a.node, a.op) if named else (a.op, str(times))
-            table.add_row(*own, a.device.name, a.reason, *((a.runs_as or "kernel",) if compiled else ()))
-        return table
+        rows = [
+            (
+                *((a.node, a.op) if named else (a.op, str(times))),
+                a.device.name,
+                a.reason,
+                *((a.runs_as or "kernel",) if compiled else ()),
+            )
+            for a, times in _runs(self._assignments)
+        ]
+        return ((*titles, "runs as") if compiled else titles), rows
 
 
 def last(count: int | None = None) -> Explanation:

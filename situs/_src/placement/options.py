@@ -38,7 +38,11 @@ def set_placer(placer: Placer) -> None:
     scope.forget()
 
 
-@export("debugging.set_log_device_placement", as_is=True)
+@export(
+    "debugging.set_log_device_placement",
+    as_is=True,
+    differs="Works at any time, also after the first op, and writes to standard output.",
+)
 def set_log(enabled: bool) -> None:
     """Prints a line for every op that runs, with its device; works at any time, both ways."""
     current.log = switch(enabled, "enabled")

@@ -89,3 +89,6 @@ class Placement(Mapping[Operation, Assignment]):
     def __repr__(self) -> str:
         used = ", ".join(f"{len(nodes)} on {device.short_name}" for device, nodes in self.devices().items())
         return f"<Placement of {len(self)} operations: {used}>"
+
+    def _repr_html_(self) -> str:
+        return self.explain()._repr_html_()

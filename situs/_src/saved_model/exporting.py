@@ -26,6 +26,7 @@ from situs._src.ops.placeholder import placeholder
 from situs._src.runtime.symbolic.importer import Importer, Interface
 from situs._src.runtime.symbolic.node_def import Source
 from situs._src.runtime.symbolic.reinfer import shapes_for
+from situs._src.saved_model.objects import first_component
 from situs._src.saved_model.restored import portable, used_in
 from situs._src.tracing.concrete import ConcreteFunction
 from situs._src.variables.capture import captured_variables
@@ -66,7 +67,8 @@ class Exporter:
                 name=variable.name.removesuffix(":0"),
                 shape=variable.shape,
             )
-        self._variables[id(variable)] = made
+        for each in (variable, first_component(variable)):
+            self._variables[id(each)] = made
         self._kept.append(variable)
         return made.op.name
 

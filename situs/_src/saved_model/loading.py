@@ -137,7 +137,12 @@ def _variables_of(root: Any) -> list[Any]:
     return list(found.values())
 
 
-@export("saved_model.load", v1="saved_model.load_v2", as_is=True)
+@export(
+    "saved_model.load",
+    v1="saved_model.load_v2",
+    as_is=True,
+    differs="Reads what Situs has written, not what TensorFlow has.",
+)
 def load(export_dir: PathLike, tags: Any = None, options: LoadOptions | None = None) -> Any:
     """Loads a program that `tf.saved_model.save` has written. No code of the file's runs.
 

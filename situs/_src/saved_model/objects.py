@@ -21,6 +21,7 @@ from situs._src.checkpoints.trackable import Trackable
 from situs._src.checkpoints.tracking import SAVED_MODEL, functions_of
 from situs._src.tracing.concrete import ConcreteFunction
 from situs._src.tracing.function import Function, Method
+from situs._src.variables.eager import Variable
 
 LIST, TUPLE, DICT, OBJECT = "list", "tuple", "dict", "object"
 VARIABLE, FUNCTION, CONCRETE = "variable", "function", "concrete"
@@ -70,6 +71,11 @@ def _kind(value: Any) -> str:
         if isinstance(value, kind):
             return name
     return OBJECT
+
+
+def first_component(variable: Any) -> Any:
+    """The component of a variable of a strategy whose value and whose uses are saved; any other variable as it is."""
+    return variable._component() if isinstance(variable, Variable) else variable
 
 
 def _children(entry: Saved) -> Iterator[tuple[str, Any]]:

@@ -32,7 +32,7 @@ from situs._src.runtime.eager.bridge import host
 from situs._src.saved_model import objects as kinds
 from situs._src.saved_model.exporting import Exporter
 from situs._src.saved_model.files import ASSETS, variables_prefix, write_model
-from situs._src.saved_model.objects import Saved, checkpoint_graph, objects_of
+from situs._src.saved_model.objects import Saved, checkpoint_graph, first_component, objects_of
 from situs._src.saved_model.signatures import signature_def, signatures_of
 from situs._src.saved_model.structures import written
 from situs._src.tracing.concrete import ConcreteFunction
@@ -95,7 +95,11 @@ class SaveOptions:
         self.extra_tags = list(extra_tags or [])
 
 
-@export("saved_model.save", as_is=True)
+@export(
+    "saved_model.save",
+    as_is=True,
+    differs="What it writes is read by Situs, not by TensorFlow.",
+)
 def save(obj: Any, export_dir: PathLike, signatures: Any = None, options: SaveOptions | None = None) -> None:
     """Saves an object with its variables and functions, so that another program can use it without its code.
 
@@ -165,7 +169,7 @@ def _concretes(function: Any) -> list[ConcreteFunction]:
     if isinstance(function, ConcreteFunction):
         return [function]
     if isinstance(function, (Function, Method)):
-        return list(function._list_all_concrete_functions())
+        return function.concrete_functions_to_save()
     raise DTypeError(f"`function_aliases` are functions by name, got {shown(function)}.")
 
 
@@ -185,6 +189,9 @@ def _write_values(found: list[Saved], names: dict[int, str], prefix: str) -> Non
 def _written_objects(found: list[Saved], exporter: Exporter) -> SavedObjectGraph:
     objects = SavedObjectGraph()
     numbers = {id(entry.value): number for number, entry in enumerate(found)}
+    for number, entry in enumerate(found):
+        if entry.kind == kinds.VARIABLE:
+            numbers[id(first_component(entry.value))] = number
     for entry in found:
         made = objects.nodes.add()
         for name, child in entry.children.items():
@@ -214,7 +221,7 @@ def _write_function(
 ) -> None:
     function: Function = entry.value
     made.function.SetInParent()
-    concretes = function._list_all_concrete_functions()
+    concretes = function.concrete_functions_to_save()
     for concrete in concretes:
         made.function.concrete_functions.append(_write_concrete(concrete, function.name, objects, exporter, numbers))
     made.function.function_spec.CopyFrom(_written_spec(function.function_spec, bool(concretes), function.name))

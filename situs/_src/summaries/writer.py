@@ -143,7 +143,11 @@ class NoopSummaryWriter(SummaryWriter):
         yield self
 
 
-@export("summary.create_file_writer", v1=())
+@export(
+    "summary.create_file_writer",
+    v1=(),
+    differs="Summaries are written in the caller's thread, buffered: a full disk is an error there.",
+)
 def create_file_writer(
     logdir: PathLike,
     max_queue: int | None = None,

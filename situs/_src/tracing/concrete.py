@@ -154,6 +154,11 @@ class ConcreteFunction:
     # What it is.
 
     @property
+    def is_placed(self) -> bool:
+        """Whether its operations have been given devices, which they keep."""
+        return bool(self._programs)
+
+    @property
     def title(self) -> str:
         """The name of the Python function."""
         return self._title

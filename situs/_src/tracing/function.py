@@ -30,6 +30,8 @@ from situs._src.ops.inner import building, graph_for
 from situs._src.placement.candidates import Assignment
 from situs._src.placement.placer_setting import Placer, as_placer
 from situs._src.placement.search.plan import Plan
+from situs._src.runtime import watch
+from situs._src.runtime.run.trace import now
 from situs._src.tracing import hooks
 from situs._src.tracing.autograph.calls import requested
 from situs._src.tracing.concrete import ConcreteFunction
@@ -37,9 +39,10 @@ from situs._src.tracing.kind import Kind
 from situs._src.tracing.lock import tracing
 from situs._src.tracing.memo import Memo
 from situs._src.tracing.parameters import Parameters
-from situs._src.tracing.retracing import Watch, watch_of
+from situs._src.tracing.retracing import Watch, reason_for, watch_of
 from situs._src.tracing.trace import trace
 from situs._src.tracing.traces import Traces
+from situs._src.variables.replication import strategies
 
 if TYPE_CHECKING:
     from situs._src.placement.placer_setting import AnyPlacer
@@ -96,6 +99,7 @@ class Function:
         self._traced_function = requested(python_function) if autograph else python_function
         self._graphs = Traces()
         self._of_replicas: dict[int, Traces] = {}  # of a strategy: each uses variables of its own
+        self._of_one_replica = Traces()  # of those that depend on a strategy, as they are saved
         self._memo = Memo()
         self._traces = 0
         self._kinds: set[Kind] = set()  # for which there is a graph, wherever it lies
@@ -152,6 +156,21 @@ class Function:
             self.get_concrete_function()
         return list(self._graphs)
 
+    def concrete_functions_to_save(self) -> list[ConcreteFunction]:
+        """The same for ``tf.saved_model.save``: what uses variables of a strategy is made anew, for one replica."""
+        made = {concrete.kind: concrete for concrete in self._list_all_concrete_functions()}
+        for traces in self._of_replicas.values():
+            made |= {concrete.kind: concrete for concrete in traces if concrete.kind not in made}
+        return [self.for_one_replica(concrete) for concrete in made.values()]
+
+    def for_one_replica(self, concrete: ConcreteFunction) -> ConcreteFunction:
+        """A graph of this function as it is without strategies, where it depends on them."""
+        by_replicas = any(concrete is each for traces in self._of_replicas.values() for each in traces)
+        if not by_replicas and not any(hasattr(each, "_distributed_container") for each in concrete.variables):
+            return concrete
+        with strategies.saving():
+            return self._find(self._of_one_replica, concrete.kind, None)
+
     def _trackable_children(self, save_type: str = "checkpoint", **kwargs: Any) -> dict[str, ConcreteFunction]:
         """The graphs of the function, as Keras asks for them when it saves a model."""
         if save_type == "checkpoint":
@@ -203,6 +222,8 @@ class Function:
         """
         if kind not in self._kinds:
             self._watch.note(self.python_function)
+        watcher, start = watch.watcher, now()
+        reason = "" if watcher is None else reason_for(kind, list(self._kinds), self._parameters)
         names = self._parameters.names(kind.form)
         function = self._traced_function
         with hooks.creating_variables(self._traces == 0, self._name) as created:
@@ -213,6 +234,9 @@ class Function:
                 traced = trace(function, kind, names, outer, tensors)
             self._traces += 1
         self._kinds.add(kind)
+        traced.graph.title = self._name
+        if watcher is not None:
+            watcher.traced(self._name, traced.graph, reason, start)
         traced.graph.compiles = self._jit_compile
         number, title = next(_numbers), _title(self._name)
         return ConcreteFunction(traced, kind, self._parameters, title, number, self._in, self._placer)
@@ -246,6 +270,7 @@ class Function:
         bound = original.python_function.__get__(instance)
         self._parameters = Parameters(bound, original.input_signature)
         self._graphs, self._of_replicas, self._methods, self._memo = Traces(), {}, {}, Memo()
+        self._of_one_replica = Traces()
         self._traces = 0
         self._kinds = set()
         self._watch = Watch()

@@ -30,7 +30,13 @@ from situs._src.runtime.symbolic.importer import Importer
 from situs._src.runtime.symbolic.node_def import Source, parse_input
 
 
-@export(v1="import_graph_def")
+@export(
+    v1="import_graph_def",
+    differs="Text or JSON of a GraphDef is imported too. versions.min_consumer is not looked at: a graph is "
+    "imported as far as its ops exist. Older ops (Add, Gather, Concat, BatchMatMul) are imported as those "
+    "that took their places; Switch and Merge, resource variables (VarHandleOp) and the ops of gradients "
+    "(BroadcastGradientArgs, ConcatOffset) are refused by name.",
+)
 def import_graph_def(
     graph_def: Any,
     input_map: Any = None,

@@ -8,6 +8,7 @@ from typing import Any
 
 from situs._src.base.devices.scope import ROOT, Scope, here
 from situs._src.base.errors import ArgumentError, DTypeError, InvalidArgumentError
+from situs._src.base.progress import working
 from situs._src.base.tensor import is_tensor
 from situs._src.base.tree import MAX_DEPTH, take_apart
 from situs._src.ir.graph.context import as_default
@@ -83,7 +84,8 @@ def _traced(
     graph = TracedGraph(outer, True if outer is None else None)
     graph.called_under, graph.given = here.scope, tensors
     graph.runs_effects = True
-    with as_default(graph):
+    name = getattr(function, "__name__", type(function).__name__)
+    with working(f"Tracing {name}", lambda: f"{len(graph.operations)} operations"), as_default(graph):
         given = [
             graph.add_argument(spec.dtype, spec.shape, spec.name or name)
             for spec, name in zip(kind.specs, names, strict=True)

@@ -47,7 +47,12 @@ class DeviceAttributes:
     __repr__ = __str__
 
 
-@export("python.client.device_lib.list_local_devices", v1=(), as_is=True)
+@export(
+    "python.client.device_lib.list_local_devices",
+    v1=(),
+    as_is=True,
+    differs="Touches no card, and lists the devices of this process, configured logical ones included.",
+)
 def list_local_devices(session_config: Any = None) -> list[DeviceAttributes]:
     """Lists the devices of this process, CPU first. Maps no GPU memory.
 

@@ -69,7 +69,12 @@ def enable_v2_behavior() -> None:
     enable_control_flow_v2()
 
 
-@export(v1="disable_v2_tensorshape", as_is=True)
+@export(
+    v1="disable_v2_tensorshape",
+    as_is=True,
+    differs="Before it, an unknown dimension x.shape[0] is None in situs.compat.v1, which has no .value; "
+    "x.get_shape()[0] and x.shape.dims[0] have one.",
+)
 def disable_v2_tensorshape() -> None:
     """Lets an unknown dimension of a tensor of a graph, ``x.shape[0]``, be a `Dimension` whose ``value`` is None."""
     show_dimensions(True)

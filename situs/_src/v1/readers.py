@@ -35,7 +35,10 @@ class WholeFileReader(_InDefaultGraph, readers.WholeFileReader):
     """Reads files, each as one record."""
 
 
-@export(v1="IdentityReader")
+@export(
+    v1="IdentityReader",
+    differs="serialize_state is refused: tf.data has datasets that resume.",
+)
 class IdentityReader(_InDefaultGraph, readers.IdentityReader):
     """Gives the names themselves, as keys and as values."""
 

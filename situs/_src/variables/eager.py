@@ -40,9 +40,10 @@ from situs._src.runtime.eager.bridge import Place
 from situs._src.runtime.eager.cell import VARIABLES, Cell
 from situs._src.runtime.eager.convert import to_tensor
 from situs._src.runtime.eager.execute import Step, decide, execute, log, note, recall, run_step
+from situs._src.runtime.eager.in_place import exchange
 from situs._src.runtime.eager.oom import exhausted, is_shortage
 from situs._src.runtime.eager.tape import new_key, read_variable
-from situs._src.runtime.eager.tensor import EagerTensor, copy_to, wrap
+from situs._src.runtime.eager.tensor import EagerTensor, copy_to, html_of, wrap
 from situs._src.variables import state_ops
 from situs._src.variables.capture import captured_variable
 from situs._src.variables.creators import Created
@@ -56,7 +57,12 @@ _ANY_SHAPE = {"validate_shape": False}
 value_now: Callable[[Any], Any] | None = None  # the value of a symbolic tensor; `tracing` knows how to find it
 
 
-@export("Variable", v1=())
+@export(
+    "Variable",
+    v1=(),
+    differs="What a program has read from it stays as it was. copy.deepcopy stays on the variable's device, and "
+    "keeps a partly open shape.",
+)
 class Variable(Updatable, metaclass=Created):
     """A tensor that can be assigned to.
 
@@ -399,9 +405,11 @@ class Variable(Updatable, metaclass=Created):
             attrs = _ANY_SHAPE if update.overwrites else {}  # an open dimension may change
             step = self.memo.get((update, old._place, given._place))
             if step is None:
-                self._replace(update, (old, given), attrs, name)
+                made = self._made(update, (old, given), attrs, name)
             else:
-                self._put(run_step(step, (old._value, given._value), (old, given), attrs))
+                made = run_step(step, (old._value, given._value), (old, given), attrs)
+            del old
+            self._put(made)
         return self if read_value else None
 
     def _update(self, update: Op, inputs: tuple[Any, ...], attrs: dict[str, Any], name: str | None) -> Any:
@@ -417,7 +425,7 @@ class Variable(Updatable, metaclass=Created):
             raise UnimplementedError(f"{update.name} works on variables of graphs; '{self.name}' is an eager one.")
         else:
             with self._cell.lock:
-                self._replace(update, (self._tensor, *map(read, inputs)), attrs, name)
+                self._put(self._made(update, (self._tensor, *map(read, inputs)), attrs, name))
         return self
 
     def _counted(self, limit: int) -> Tensor:
@@ -430,13 +438,18 @@ class Variable(Updatable, metaclass=Created):
             self._change(state_ops.assign_add, 1, None)
         return before
 
-    def _replace(self, update: Op, inputs: tuple[Any, ...], attrs: dict[str, Any], name: str | None) -> None:
+    def _made(self, update: Op, inputs: tuple[Any, ...], attrs: dict[str, Any], name: str | None) -> EagerTensor:
+        """What the variable becomes."""
         found = recall(update, inputs, attrs, self.memo)
-        self._put(run_step(*found, inputs, attrs) if found else execute(update, inputs, attrs, name, state=self))
+        made: EagerTensor = (
+            run_step(*found, inputs, attrs) if found else execute(update, inputs, attrs, name, state=self)
+        )
+        return made
 
     def _put(self, new: EagerTensor) -> None:
-        self._cell.value, self._made_by = new._value, new._made_by
-        enter_variable(new._value, new._place.device, self._name)
+        exchange(self._cell, new._value)
+        self._made_by = new._made_by
+        enter_variable(self._cell.value, new._place.device, self._name)
 
     def _as_new_value(self, value: ArrayLike) -> EagerTensor:
         if type(value) is EagerTensor and value._place.dtype is self._cell.dtype:
@@ -461,6 +474,9 @@ class Variable(Updatable, metaclass=Created):
     def __repr__(self) -> str:
         inside = repr(self._tensor).partition("numpy=")[2]
         return f"<tf.Variable '{self.name}' shape={self._shape} dtype={self.dtype.name}, numpy={inside}"
+
+    def _repr_html_(self) -> str:
+        return html_of(self._tensor, f"tf.Variable {self.name}")
 
 
 class VariableHandle:

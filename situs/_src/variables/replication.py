@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
 from situs._src.base.errors import ArgumentError
@@ -41,6 +42,7 @@ class Strategies:
     def __init__(self) -> None:
         self.has_strategy: Callable[[], bool] = lambda: False  # whether one holds here
         self.replica_number: Callable[[], int | None] = lambda: None  # which of its replicas this thread is
+        self.saving: Callable[[], AbstractContextManager[None]] = nullcontext  # what is traced is of one replica
         self.differs: Callable[[str], None] = lambda what: None  # told what a replica does that no copy of it may do
 
 

@@ -53,7 +53,11 @@ if TYPE_CHECKING:
     from situs._src.base.proto.meta_graph import VariableDef
 
 
-@export(v1="Variable")
+@export(
+    v1="Variable",
+    differs="In graphs the operations Variable, Assign and Identity, as in TensorFlow's first releases, not "
+    "VariableV2 or a resource; op.type is Variable.",
+)
 class RefVariable(Updatable, metaclass=Created):
     """A variable of a graph.
 

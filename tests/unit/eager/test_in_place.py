@@ -308,3 +308,64 @@ def test_threads_that_write_the_same_cells_in_another_order_all_get_their_turn()
     for thread in threads:
         thread.join(STUCK)
     assert [float(cell.value[0, 0]) for cell in cells] == [300.0] * 4
+
+
+# Assignments to a cell whose memory is recorded.
+
+
+def recorded():
+    cell = alone()
+    cell.is_recorded = True
+    return cell
+
+
+def test_a_recorded_cell_keeps_its_memory_when_it_is_assigned():
+    cell, given = recorded(), torch.ones(2, 3)
+    before = memory(cell)
+    in_place.exchange(cell, given)
+    assert memory(cell) == before
+    assert cell.value.tolist() == [[1.0] * 3] * 2
+    rewrite([cell], add_1)
+    assert given.tolist() == [[1.0] * 3] * 2, "what was assigned is the caller's still"
+
+
+def test_a_cell_that_is_not_recorded_takes_the_value_itself():
+    cell, given = alone(), torch.ones(2, 3)
+    in_place.exchange(cell, given)
+    assert cell.value is given
+
+
+def test_a_recorded_cell_leaves_a_value_that_somebody_holds_as_it_was():
+    cell, given = recorded(), torch.ones(2, 3)
+    held = cell.value
+    in_place.exchange(cell, given)
+    assert cell.value is given
+    assert held.tolist() == [[0.0] * 3] * 2
+
+
+@pytest.mark.parametrize("given", [torch.ones(3), torch.ones(2, 3, dtype=torch.float64)], ids=["shape", "dtype"])
+def test_a_recorded_cell_takes_a_value_of_another_kind_itself(given):
+    cell = recorded()
+    in_place.exchange(cell, given)
+    assert cell.value is given
+
+
+def test_a_variable_whose_memory_is_recorded_keeps_it_in_eager_code_and_in_functions():
+    v = tf.Variable([1.0, 2.0])
+    v.assign(v * 1.0)  # memory of PyTorch's own
+    v._cell.is_recorded = True
+    before = memory(v._cell)
+    v.assign([3.0, 4.0])
+    v.assign_add([1.0, 1.0])
+
+    @tf.function
+    def set_to(x):
+        v.assign(x)
+
+    set_to(tf.constant([7.0, 8.0]))
+    assert memory(v._cell) == before
+    assert v.numpy().tolist() == [7.0, 8.0]
+    kept = v.read_value()
+    v.assign(v[::-1])
+    assert kept.numpy().tolist() == [7.0, 8.0]
+    assert v.numpy().tolist() == [8.0, 7.0]

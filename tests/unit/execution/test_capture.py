@@ -11,10 +11,13 @@ import threading
 
 import numpy as np
 import pytest
+import torch
 
 import situs as tf2
 import situs.compat.v1 as tf
 from situs._src.base.budget.ledger import Account
+from situs._src.ops import math as math_ops
+from situs._src.runtime.plan import planner
 from situs._src.runtime.run import capture_regions, cuda_graph, inductor
 from situs._src.runtime.session.fetches import Fetches
 
@@ -56,6 +59,7 @@ def as_cards(pretending, graph):
 def pretending(monkeypatch, fast):
     """Lets virtual GPUs count as cards."""
     monkeypatch.setattr(capture_regions, "_on_card", lambda call: call.device.card is not None)
+    monkeypatch.setattr(planner, "_computes_beside_the_host", lambda device: device.card is not None)
     monkeypatch.setattr(cuda_graph, "Launches", Again)
 
 
@@ -258,6 +262,54 @@ def test_a_step_that_is_disturbed_every_time_is_captured_no_more(as_cards):
     assert not with_captures[2]
 
 
+def resetting(session, number, variables):
+    """Sets a variable anew, as a metric is before every epoch."""
+    if number % 6 == 0:
+        variables[1].load(np.full(variables[1].shape.as_list(), 0.1, np.float32), session)
+
+
+def test_variables_are_assigned_to_and_the_capture_stays(as_cards, monkeypatch):
+    made = []
+    record = cuda_graph.Captured.record
+    monkeypatch.setattr(cuda_graph.Captured, "record", lambda self: (made.append(self), record(self))[1])
+    runs = RUNS + 60
+    assert_same(with_captures := trained("adam", resetting, runs), trained("adam", resetting, runs, "/cpu:0"))
+    assert with_captures[2] == made[:1]
+    assert len(made) == 1
+    assert made[0].replays == runs - cuda_graph.CAPTURED_AFTER
+
+
+def test_a_value_that_somebody_holds_does_not_change_when_it_is_assigned_to(as_cards):
+    held = []
+
+    def hold(session, number, variables):
+        if number in (RUNS - 12, RUNS - 4):
+            cell = session._state._cells[variables[1].op.name]
+            held.append((cell.read(), cell.read().clone()))
+            variables[1].load(np.full(variables[1].shape.as_list(), 0.5, np.float32), session)
+
+    runs = RUNS + 20
+    assert_same(trained("adam", hold, runs), trained("adam", hold, runs, "/cpu:0"))
+    assert len(held) == 4
+    assert all(value.equal(then) for value, then in held)
+
+
+@pytest.mark.parametrize(("paid", "captures"), [(4, True), (1000, False)])
+def test_captures_that_paid_do_not_count(as_cards, monkeypatch, paid, captures):
+    monkeypatch.setattr(cuda_graph, "PAID", paid)
+    monkeypatch.setattr(cuda_graph, "MOST", 3)
+
+    held = []
+
+    def hold(session, number, variables):
+        if number % 10 == 0:
+            held[:] = [session._state._cells[variables[0].op.name].read()]
+
+    runs = 118
+    assert_same(with_captures := trained("descent", hold, runs), trained("descent", hold, runs, "/cpu:0"))
+    assert bool(with_captures[2]) is captures
+
+
 def test_other_shapes_go_the_usual_way(as_cards):
     with tf.device("/gpu:0"):
         (x, y), loss, _ = network()
@@ -356,6 +408,25 @@ def test_a_variable_may_be_given_a_view_of_itself(as_cards):
                 np.testing.assert_array_equal(session.run(v), expected)
 
 
+@pytest.mark.parametrize("divide", [tf.floormod, tf.floordiv, tf.truncatediv])
+def test_a_division_by_a_known_number_does_not_wait_for_the_card(as_cards, monkeypatch, divide):
+    looked = []
+    monkeypatch.setattr(math_ops, "has_no_zero", lambda y: looked.append(y) or bool((y != 0).all()))
+    x, known, other = tf.placeholder(tf.int64, [3]), tf.constant(7, tf.int64), tf.placeholder(tf.int64, [])
+    with tf.Session() as session, tf.device("/gpu:0"):
+        made = divide(chain(tf.cast(x, tf.float32)), 1.0)  # floats are divided by anything
+        by_known, by_other = divide(x, known), divide(x, other)
+        session.run([made, by_known], {x: [1, -8, 15]})
+        looked.clear()  # the constant was looked at when the plan was made
+        assert session.run(by_known, {x: [14, -8, 15]}).tolist() == divide(x, known).eval({x: [14, -8, 15]}).tolist()
+        assert not any(isinstance(y, torch.Tensor) for y in looked)
+        assert session.run(by_other, {x: [1, 2, 3], other: 2}).shape == (3,)
+        assert any(isinstance(y, torch.Tensor) for y in looked)
+        for fetched, feeds in ((by_other, {other: 0}), (by_known, {known: 0})):  # a constant that is fed is not known
+            with pytest.raises(tf.errors.InvalidArgumentError, match="Integer division by zero"):
+                session.run(fetched, {x: [1, 2, 3], **feeds})
+
+
 def test_random_numbers_differ_from_run_to_run(as_cards):
     with tf.device("/gpu:0"):
         drawn = chain(tf.random_normal([4]))
@@ -450,6 +521,101 @@ def test_functions_are_captured(pretending):
     assert not np.array_equal(v.numpy(), then)
 
 
+def captures_of(function):
+    """The captures of a ``tf.function``, one for each of its programs that may have one."""
+    traces = [function._graphs, *function._of_replicas.values()]
+    ready = [each for graphs in traces for concrete in graphs for each in concrete._programs.values()]
+    return [each._program._capturing.captured for each in ready if each._program._capturing is not None]
+
+
+DRAWS = {
+    "uniform": lambda seed: tf2.random.stateless_uniform([5, 3], seed),
+    "normal": lambda seed: tf2.random.stateless_normal([7], seed, 1.0, 2.0),
+    "half": lambda seed: tf2.random.stateless_normal([7], seed, dtype=tf2.float16),
+    "double": lambda seed: tf2.random.stateless_uniform([7], seed, dtype=tf2.float64),
+    "integers": lambda seed: tf2.random.stateless_uniform([9], seed, 0, 100, tf2.int32),
+    "all integers": lambda seed: tf2.random.stateless_uniform([9], seed, None, None, tf2.int64),
+    "dropout": lambda seed: tf2.nn.experimental.stateless_dropout(tf2.ones([4, 4]), 0.5, seed),
+}
+
+
+@pytest.mark.parametrize("dtype", [tf2.int32, tf2.int64])
+@pytest.mark.parametrize("name", DRAWS)
+def test_a_seed_that_the_card_computes_is_read_there(pretending, name, dtype):
+    """As Keras draws for dropout: from a variable that each step changes."""
+    with tf2.device("/GPU:0"):
+        state = tf2.Variable([5, 2**40 - 3], dtype=tf2.int64)
+
+        @tf2.function
+        def step(x):
+            seed = tf2.cast((state * 1) % (2**31 - 1), dtype)
+            state.assign_add([0, 1])
+            for _ in range(capture_regions.SHORTEST):
+                x = tf2.tanh(x)
+            return DRAWS[name](seed), x
+
+        for turn in range(RUNS):
+            made, _ = step(tf2.ones([3]))
+            seed = [5, (2**40 - 3 + turn) % (2**31 - 1)]
+            with tf2.device("/CPU:0"):
+                np.testing.assert_array_equal(made, DRAWS[name](seed))
+    (captured,) = captures_of(step)
+    assert captured._launches.replays > 10
+    assert state.numpy().tolist() == [5, 2**40 - 3 + RUNS]
+
+
+def test_a_generator_whose_state_lies_on_the_card(pretending):
+    strategy = tf2.distribute.OneDeviceStrategy("/GPU:0")
+    with strategy.scope():
+        drawing, beside = (tf2.random.Generator.from_state([-2, 7, 11], "philox") for _ in range(2))
+
+        @tf2.function
+        def step(x):
+            for _ in range(capture_regions.SHORTEST):
+                x = tf2.tanh(x)
+            return drawing.normal([3]), drawing.uniform([2, 2]), x
+
+        for _ in range(RUNS):
+            made = strategy.run(step, args=(tf2.ones([3]),))
+            expected = strategy.run(lambda: (beside.normal([3]), beside.uniform([2, 2])))
+            for one, other in zip(made[:2], expected, strict=True):
+                np.testing.assert_array_equal(one, other)
+    np.testing.assert_array_equal(drawing.state, beside.state)
+    assert "GPU" in drawing.state.device
+    (captured,) = captures_of(step)
+    assert captured._launches.replays > 10
+
+
+def test_a_keras_step_with_dropout_is_captured(pretending):
+    """Its losses are those of the CPU."""
+
+    def losses(device):
+        with tf2.device(device):
+            keras = tf2.keras
+            keras.utils.set_random_seed(3)
+            model = keras.Sequential([keras.layers.Dense(8, "relu"), keras.layers.Dropout(0.4), keras.layers.Dense(1)])
+            optimizer = keras.optimizers.SGD(0.05)
+            x = tf2.reshape(tf2.linspace(-1.0, 1.0, 64), [16, 4])
+            model.build(x.shape)
+            optimizer.build(model.trainable_variables)
+
+            @tf2.function
+            def step(x):
+                with tf2.GradientTape() as tape:
+                    loss = tf2.reduce_mean(tf2.square(model(x, training=True) - 1.0))
+                optimizer.apply(tape.gradient(loss, model.trainable_variables))
+                return loss
+
+            return [float(step(x)) for _ in range(RUNS)], step
+
+    found, step = losses("/GPU:0")
+    expected, _ = losses("/CPU:0")
+    np.testing.assert_allclose(found, expected, rtol=1e-6)
+    assert len(set(found)) > RUNS // 2
+    (captured,) = captures_of(step)
+    assert captured._launches.replays > 5
+
+
 def test_a_captured_program_lets_go_of_variables(as_cards):
     """The session closed, nothing holds their memory, though the capture may live on."""
     with tf.device("/gpu:0"):
@@ -475,7 +641,7 @@ def compiling(pretending, monkeypatch):
     """Lets the work be compiled, by a stand-in that runs what was traced; gives how often each was done."""
     done = {"compiled": 0, "called": 0}
 
-    def compiled(traced, exact=False):
+    def compiled(traced, exact=False, elsewhere=False):
         done["compiled"] += 1
 
         def call(values):
@@ -508,7 +674,8 @@ def steps_of(jit_compile, runs=12):
         losses = []
         for run in range(runs):
             if run == runs // 2:
-                v.assign(v * 0.5)
+                held = v.read_value()  # which keeps the assignment from writing into its memory
+                v.assign(held * 0.5)
             x = tf2.constant(np.full([2, 3], 0.1 * (run % 3) + 0.5, np.float32))
             made = step(x)
             losses.append([float(made[0]), *(float(tf2.reduce_sum(each)) for each in made[1:])])

@@ -100,3 +100,53 @@ def test_two_axes_for_one_are_refused(name):
         call = TAKEN[name] if name in TAKEN else REFUSED[name][1]
         with pytest.raises((tf.errors.InvalidArgumentError, ValueError, TypeError)):
             call([0, 1])
+
+
+JOINING = {
+    "concat": (lambda tf_, x, axis: [tf_.concat([x, x], axis)], True, False),
+    "split": (lambda tf_, x, axis: tf_.split(x, 2, axis), False, False),
+    "split into sizes": (lambda tf_, x, axis: tf_.split(x, [1, 3], axis), True, True),
+}  # each with whether eager code takes a list of one, and whether a function takes one that it is given as argument
+
+
+@pytest.mark.parametrize("kind", LISTS)
+@pytest.mark.parametrize("name", JOINING)
+def test_concat_and_split_of_a_list_in_a_function_and_a_graph(name, kind):
+    call, eagerly, as_argument = JOINING[name]
+    right = [part.numpy() for part in call(tf, tf.constant(X), 0)]
+    if eagerly:
+        np.testing.assert_array_equal(call(tf, tf.constant(X), given(kind))[0], right[0])
+    unknown = tf.TensorSpec([None, None])
+    for signature in (None, [unknown]):
+        with pytest.raises(ValueError, match="Shape must be rank 0"):
+            tf.function(lambda x: call(tf, x, given(kind)), input_signature=signature)(tf.constant(X))
+    with tf.Graph().as_default(), pytest.raises(ValueError, match="Shape must be rank 0"):
+        call(v1, tf.constant(X), given(kind))
+    traced = tf.function(lambda x, axis: call(tf, x, axis))
+    if as_argument:
+        for one, other in zip(traced(tf.constant(X), tf.constant([0])), right, strict=True):
+            np.testing.assert_array_equal(one, other)
+    else:
+        with pytest.raises((ValueError, tf.errors.InvalidArgumentError)):
+            traced(tf.constant(X), tf.constant([0]))
+    for one, other in zip(traced(tf.constant(X), tf.constant(0)), right, strict=True):
+        np.testing.assert_array_equal(one, other)
+
+
+def test_an_axis_in_lists_of_lists():
+    assert tf.split(X, [1, 3], [[0]])[1].shape == (3, 6)
+    with pytest.raises(tf.errors.InvalidArgumentError):
+        tf.concat([X, X], [[0]])
+
+
+def test_the_gradient_of_a_split_along_an_axis_given_in_a_vector():
+    @tf.function
+    def slope(x, axis):
+        with tf.GradientTape() as tape:
+            tape.watch(x)
+            first, second = tf.split(x, [1, 3], axis)
+            y = tf.reduce_sum(first) + 2 * tf.reduce_sum(second)
+        return tape.gradient(y, x)
+
+    right = np.repeat(np.float32([[1], [2], [2], [2]]), 6, 1)
+    np.testing.assert_array_equal(slope(tf.constant(X), tf.constant([0])), right)

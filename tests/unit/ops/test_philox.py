@@ -9,7 +9,7 @@ import torch
 from situs._src.base.streams import COUNTERS, Again, Position, Stream, of_seeds
 from situs._src.ops.index_shuffle import permuted
 from situs._src.ops.philox import card, compiled, draw, floats, rejection, sequence
-from situs._src.ops.philox.words import block, scrambled, words, words_at
+from situs._src.ops.philox.words import Placed, block, scrambled, words, words_at
 
 CPU = torch.device("cpu")
 FAR = Position(2**64 - 1, COUNTERS - 3)
@@ -182,3 +182,39 @@ def test_a_card_without_triton_is_served_by_pytorch(monkeypatch):
     monkeypatch.setattr(card.importlib, "import_module", missing)
     assert card.functions() is None
     assert card._found is None
+
+
+def signed(word):
+    return word - 2**64 if word >= 2**63 else word
+
+
+def in_memory(begin):
+    """A position in memory."""
+    return Placed(
+        torch.tensor([signed(each) for each in (begin.key, begin.counter % 2**64, begin.counter // 2**64)]), False
+    )
+
+
+@pytest.mark.parametrize("begin", PLACES)
+@pytest.mark.parametrize("dtype", [torch.float16, torch.float32, torch.float64])
+def test_a_position_in_memory_is_read_there(begin, dtype):
+    placed = in_memory(begin)
+    for what in ("uniform", "normal", "truncated_normal"):
+        found, expected = (getattr(draw, what)((103,), dtype, each, CPU) for each in (placed, begin))
+        assert torch.equal(found, expected)
+    offsets = torch.tensor([[0, 1], [2**33, 2**62]])
+    assert torch.equal(words_at(placed, offsets), words_at(begin, offsets))
+    assert torch.equal(words(placed, 5, CPU), words(begin, 5, CPU))
+    assert torch.equal(
+        draw.integers((9,), -5, 50, torch.int64, placed, CPU), draw.integers((9,), -5, 50, torch.int64, begin, CPU)
+    )
+    assert torch.equal(draw.bits((9,), torch.int32, placed, CPU), draw.bits((9,), torch.int32, begin, CPU))
+
+
+@pytest.mark.parametrize("seed", [(1, 2), (-5, 2**40), (2**63 - 1, -(2**63)), (0, 0)])
+def test_a_seed_in_memory_is_scrambled_there(seed):
+    placed, begin = Placed(torch.tensor(seed), True), scrambled(*seed)
+    assert placed.position().tolist() == in_memory(begin).words.tolist()
+    assert torch.equal(draw.normal((31,), torch.float32, placed, CPU), draw.normal((31,), torch.float32, begin, CPU))
+    assert torch.equal(words(placed, 3, CPU), words(begin, 3, CPU))
+    assert list(block(Position(2**57 + 1, 5))) == words(Position(2**57 + 1, 5), 1, CPU)[0].tolist()

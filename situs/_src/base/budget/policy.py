@@ -194,7 +194,14 @@ def _check_growth_agrees(decided: Mapping[Device, Policy]) -> None:
         )
 
 
+def _forget() -> None:
+    current.fraction = None
+    _grow_everywhere(False)
+    _in_force.clear()
+
+
 process.on_start(_settle)
+process.on_reset(_forget)
 
 
 # What a session asks for.

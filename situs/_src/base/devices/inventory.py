@@ -1,10 +1,13 @@
 """The devices of this process: found, configured, then fixed at first use.
 
     discover  ->  configure (visible, split, virtual)  ->  first use: logical devices made, fixed
+        ^                                                                   |
+        +------------------------------ reset ------------------------------+
 
 Everything that shapes the set of devices is set before the first op, constant or
 ``list_logical_devices``. Setting the same value again later is fine; another value raises
-``AlreadyInitializedError``, which says what to move to the top of the program.
+``AlreadyInitializedError``, which says what to move to the top of the program. After a reset, which
+`config.reset` allows when nothing is left on the devices, another value is as good as the first.
 
 One `Inventory` serves the process (`base.devices.inventory.process`); tests make their own.
 """
@@ -40,6 +43,7 @@ class Inventory:
         self._before: tuple[Device, ...] = ()  # those that there were before a restart
         self._on_start: list[Callable[[tuple[Device, ...]], None]] = []
         self._on_split: list[Callable[[PhysicalDevice], None]] = []
+        self._on_reset: list[Callable[[], None]] = []
 
     # Physical devices: answered without making the logical ones.
 
@@ -151,7 +155,8 @@ class Inventory:
             if changed and self._devices is not None:
                 raise AlreadyInitializedError(
                     f"{message}. Move this call to the top of the program, before the first op, constant or "
-                    "tf.config.list_logical_devices(); or start a new process (in a notebook: restart the kernel)."
+                    "tf.config.list_logical_devices(); or call tf.config.reset() before it, which gives the devices up "
+                    "once nothing is left on them."
                 )
             if changed:
                 apply()
@@ -195,6 +200,23 @@ class Inventory:
         with self._lock:
             self._before = (*self._before, *(d for d in self._devices or () if d not in self._before))
             self._devices, self._visible, self._split = None, None, {}
+
+    def on_reset(self, hook: Callable[[], None]) -> None:
+        """Calls `hook` when the devices are given up: how upper layers forget what they have settled for them."""
+        self._on_reset.append(hook)
+
+    def reset(self) -> None:
+        """Gives the devices up, with all that was said about them: as if the process had just begun.
+
+        ``CPU:0`` there always is, so it stays the same, and so do tensors on it. Whoever calls this has made sure that
+        nothing is left on the others.
+        """
+        with self._lock:
+            known = (*self._before, *(self._devices or ()))
+            self._before = tuple(dict.fromkeys(d for d in known if d.type == "CPU" and d.index == 0))
+            self._devices, self._virtual, self._cards, self._visible, self._split = None, None, None, None, {}
+            for hook in self._on_reset:
+                hook()
 
     def preview(self) -> tuple[Device, ...]:
         """The logical devices as they are, or as they would be made now."""

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
+from situs._src.base import html
 from situs._src.base.devices.physical import Card, PhysicalDevice
 from situs._src.base.devices.spec import DeviceSpec
 from situs._src.base.export import export
@@ -27,6 +28,9 @@ class LogicalDevice(NamedTuple):
 
     name: str
     device_type: str
+
+    def _repr_html_(self) -> str:
+        return html.table(("logical device", "type"), [(self.name, self.device_type)])
 
 
 @export("config.LogicalDeviceConfiguration", "config.experimental.VirtualDeviceConfiguration")

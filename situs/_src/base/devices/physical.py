@@ -20,7 +20,7 @@ from itertools import takewhile
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from situs._src.base import settings
+from situs._src.base import html, settings
 from situs._src.base.export import export
 
 
@@ -30,6 +30,9 @@ class PhysicalDevice(NamedTuple):
 
     name: str
     device_type: str
+
+    def _repr_html_(self) -> str:
+        return html.table(("physical device", "type"), [(self.name, self.device_type)])
 
 
 @dataclass(frozen=True)

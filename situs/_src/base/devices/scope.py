@@ -238,7 +238,10 @@ def enter(scope: Scope) -> Scope:
     return before
 
 
-@export("device")
+@export(
+    "device",
+    differs="A function from an op to a device works in eager code too.",
+)
 class device:  # noqa: N801 - the name programs use
     """A context in which ops run on the device asked for.
 

@@ -41,3 +41,10 @@ def _checked(count: int) -> int:
     if not isinstance(count, int) or isinstance(count, bool) or count < 0:
         raise ArgumentError(f"The number of threads is an integer of at least 0, got {count!r}.")
     return count
+
+
+def _forget() -> None:
+    current.intra = current.inter = 0
+
+
+process.on_reset(_forget)

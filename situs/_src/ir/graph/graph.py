@@ -67,6 +67,7 @@ class Graph(Collections):
     outer: Graph | None = None  # the graph that a function's graph belongs to
     is_inner = False  # whether it is the graph of a function, a branch or a loop
     is_function = False  # whether it is the graph of a ``tf.function``
+    title = ""  # the name of that function
     compiles: bool | None = None  # what its ``tf.function`` was told by `jit_compile`
     has_dimensions = True  # whether the dimensions of its tensors have a `value`: in TensorFlow 1's dialect
 

@@ -62,6 +62,7 @@ class Op:
     __slots__ = (
         "attr_names",
         "attrs",
+        "card_inputs",
         "draws",
         "fresh_rule",
         "given_types",
@@ -109,8 +110,9 @@ class Op:
         # An op from state to state gives what the state becomes; it overwrites if what was there does not matter.
         self.updates = any(arg.is_ref for arg in signature.inputs) and any(arg.is_ref for arg in signature.outputs)
         self.overwrites = False
-        # Whether it draws random numbers: it has a seed, or is given one.
-        self.draws = "seed" in attrs or any(arg.name == "seed" for arg in signature.inputs)
+        # Whether it draws random numbers: it has a seed, or is given one, or the counter of a stream.
+        self.draws = "seed" in attrs or any(arg.name in ("seed", "counter") for arg in signature.inputs)
+        self.card_inputs: frozenset[str] = frozenset()  # host inputs that kernels take from a card's memory as well
         self.host_inputs_are_sizes = True  # they may make a result large, and are looked at before they do
         self.shape_rule: ShapeRule | None = None
         self.gradient_rule: GradientRule | None = None
@@ -160,6 +162,17 @@ class Op:
         self.gradient(lambda grads: nothing[0] if len(nothing) == 1 else nothing)
         assert self.gradient_rule is not None
         self.gradient_rule.stops = True
+
+    def takes_from_card(self, *names: str) -> None:
+        """Declares that on a card the op takes some host inputs as tensors, if they lie there: nobody waits for them.
+
+        Args:
+            names: The inputs, which decide nothing about the shape of the result.
+        """
+        known = {arg.name for arg in self.inputs if arg.is_host}
+        if not known.issuperset(names):
+            raise ArgumentError(f"Op {self.name} ({self.signature}) has no host input {sorted({*names} - known)[0]!r}.")
+        self.card_inputs = frozenset(names)
 
     # What passes ask, where a trait is not enough. A rule is given an operation of a graph.
 

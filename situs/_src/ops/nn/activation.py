@@ -298,7 +298,11 @@ def _swish_gradient(
     )
 
 
-@export("nn.silu", "nn.swish")
+@export(
+    "nn.silu",
+    "nn.swish",
+    differs="The gradient of complex numbers is conjugated, as all others are.",
+)
 def silu(features: ArrayLike, beta: ArrayLike = 1.0) -> Tensor:
     """Returns features * sigmoid(beta * features), element-wise."""
     if isinstance(beta, NUMBERS) and beta == 1:

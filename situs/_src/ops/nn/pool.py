@@ -278,7 +278,11 @@ def max_pool2d(
     return _run(_MAX, 2, input, ksize, strides, padding, data_format, name)
 
 
-@export("nn.max_pool3d")
+@export(
+    "nn.max_pool3d",
+    differs="Where several elements are the largest, the gradient goes to the first, as in one and two "
+    "dimensions; TensorFlow's goes to all of them on the CPU, to one on a card.",
+)
 def max_pool3d(
     input: ArrayLike,
     ksize: IntsLike,

@@ -8,21 +8,22 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Sequence
-from typing import Protocol, cast
+from typing import TYPE_CHECKING, Protocol, cast
 
 import torch
 
-from situs._src.base.streams import Position
+if TYPE_CHECKING:
+    from situs._src.ops.philox.words import Begin
 
 
 class Functions(Protocol):
     """What `kernels` has."""
 
-    def fill(self, what: str, begin: Position, sizes: Sequence[int], device: torch.device) -> torch.Tensor:
+    def fill(self, what: str, begin: Begin, sizes: Sequence[int], device: torch.device) -> torch.Tensor:
         """Numbers of float32 that are uniform, normal or truncated normal."""
         ...
 
-    def words_at(self, begin: Position, offsets: torch.Tensor) -> torch.Tensor:
+    def words_at(self, begin: Begin, offsets: torch.Tensor) -> torch.Tensor:
         """Blocks so far behind a position, each word a number in int64."""
         ...
 

@@ -5,7 +5,8 @@
     truncated normal                  a group of 4 outputs (2 of float64) has 256 (128) blocks of its own, and takes
                                       the first normal numbers in them that lie within two deviations
 
-A tensor whose size is no multiple of a block's outputs leaves the rest of its last block unused.
+A tensor whose size is no multiple of a block's outputs leaves the rest of its last block unused. A position may lie in
+the memory of the device (`words.Placed`).
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ import torch
 from situs._src.base.streams import Position
 from situs._src.ops.philox import card, compiled
 from situs._src.ops.philox.floats import normals, uniforms
-from situs._src.ops.philox.words import PER_BLOCK, words, words_at
+from situs._src.ops.philox.words import PER_BLOCK, Begin, Placed, words, words_at
 
 _RESERVED_WORDS = 256  # of each output of a truncated normal
 _EDGE = 2.0
@@ -26,7 +27,7 @@ _MOST_AT_ONCE = 2**33  # outputs that C and Triton count
 _PRODUCTS_FIT = 2**31  # what a remainder times 2**32 may be below to fit into int64
 
 
-def uniform(sizes: tuple[int, ...], dtype: torch.dtype, begin: Position, device: torch.device) -> torch.Tensor:
+def uniform(sizes: tuple[int, ...], dtype: torch.dtype, begin: Begin, device: torch.device) -> torch.Tensor:
     """Numbers of [0, 1)."""
     found = _quick("uniform", sizes, dtype, begin, device)
     if found is not None:
@@ -35,7 +36,7 @@ def uniform(sizes: tuple[int, ...], dtype: torch.dtype, begin: Position, device:
     return uniforms(words(begin, -(-count // each), device), dtype).reshape(-1)[:count].reshape(sizes)
 
 
-def normal(sizes: tuple[int, ...], dtype: torch.dtype, begin: Position, device: torch.device) -> torch.Tensor:
+def normal(sizes: tuple[int, ...], dtype: torch.dtype, begin: Begin, device: torch.device) -> torch.Tensor:
     """Numbers of the normal distribution with mean 0 and deviation 1."""
     found = _quick("normal", sizes, dtype, begin, device)
     if found is not None:
@@ -44,7 +45,7 @@ def normal(sizes: tuple[int, ...], dtype: torch.dtype, begin: Position, device: 
     return normals(words(begin, -(-count // each), device), dtype).reshape(-1)[:count].reshape(sizes)
 
 
-def truncated_normal(sizes: tuple[int, ...], dtype: torch.dtype, begin: Position, device: torch.device) -> torch.Tensor:
+def truncated_normal(sizes: tuple[int, ...], dtype: torch.dtype, begin: Begin, device: torch.device) -> torch.Tensor:
     """Numbers of the normal distribution that lie within two deviations."""
     found = _quick("truncated", sizes, dtype, begin, device)
     if found is not None:
@@ -68,7 +69,7 @@ def truncated_normal(sizes: tuple[int, ...], dtype: torch.dtype, begin: Position
 
 
 def integers(
-    sizes: tuple[int, ...], low: int, high: int, dtype: torch.dtype, begin: Position, device: torch.device
+    sizes: tuple[int, ...], low: int, high: int, dtype: torch.dtype, begin: Begin, device: torch.device
 ) -> torch.Tensor:
     """Integers of [low, high), int32 or int64: bits of the dtype's width, modulo the width of the interval."""
     width, count = high - low, math.prod(sizes)
@@ -83,7 +84,7 @@ def integers(
     return rest.add_(low).reshape(sizes)
 
 
-def bits(sizes: tuple[int, ...], dtype: torch.dtype, begin: Position, device: torch.device) -> torch.Tensor:
+def bits(sizes: tuple[int, ...], dtype: torch.dtype, begin: Begin, device: torch.device) -> torch.Tensor:
     """All integers of a dtype of 32 or 64 bits."""
     count = math.prod(sizes)
     if dtype.itemsize == 4:
@@ -109,10 +110,13 @@ def _per_block(dtype: torch.dtype) -> int:
 
 
 def _quick(
-    what: str, sizes: tuple[int, ...], dtype: torch.dtype, begin: Position, device: torch.device
+    what: str, sizes: tuple[int, ...], dtype: torch.dtype, begin: Begin, device: torch.device
 ) -> torch.Tensor | None:
     """The draw by C on the CPU, or by Triton on a card; None where PyTorch's ops have to make it."""
     if dtype is not torch.float32 or math.prod(sizes) >= _MOST_AT_ONCE:
         return None
-    quick = compiled.functions() if device.type == "cpu" else card.functions() if device.type == "cuda" else None
-    return None if quick is None else quick.fill(what, begin, sizes, device)
+    if device.type == "cuda":
+        on_card = card.functions()
+        return None if on_card is None else on_card.fill(what, begin, sizes, device)
+    quick = compiled.functions() if device.type == "cpu" else None
+    return None if quick is None or isinstance(begin, Placed) else quick.fill(what, begin, sizes, device)

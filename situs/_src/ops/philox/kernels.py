@@ -3,29 +3,43 @@
 The arithmetic is that of `words` and `floats`, operation by operation: products and sums are not fused
 (``enable_fp_fusion=False``), and the logarithm, sine and cosine are computed in float64, which every card has.
 
-A position is given in six words of 32 bits with a bit above them: Triton compiles a kernel anew for integers that need
-fewer bits, and these always need as many.
+Where a draw begins is given in numbers, or lies in the memory of the card (`words.Placed`), where the kernel reads it:
+
+    GIVEN      key, low, high                     three integers of 64 bits: known on the host
+    SEED       place -> two integers              scrambled by every program of the kernel for itself
+    POSITION   place -> key, low, high
+
+A draw is one launch and one allocation, without any other op. Triton's own way to launch looks at every argument
+anew, to find the kernel that was compiled for such: about 40 us. Here these are always of one kind (integers of 64
+bits, memory that the allocator has aligned), so the kernel that the first launch on a card has found is kept, and
+launched by what Triton gives it for that: ``kernel[grid](*arguments)``.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from typing import Any
 
 import torch
 import triton  # type: ignore[import-not-found, unused-ignore]
 import triton.language as tl  # type: ignore[import-not-found, unused-ignore]
 
-from situs._src.base.streams import Position
+from situs._src.base.streams import WORD, Position
 from situs._src.ops.philox import floats
+from situs._src.ops.philox.words import SCRAMBLING_KEY as SCRAMBLING
+from situs._src.ops.philox.words import Begin
 
 LANES = 256
-_ABOVE = 1 << 33
 _UNIFORM, _NORMAL, _TRUNCATED = 0, 1, 2
 _KINDS = {"uniform": _UNIFORM, "normal": _NORMAL, "truncated": _TRUNCATED}
-_POSITION = ["k0", "k1", "c0", "c1", "c2", "c3", "count"]
+_GIVEN, _SEED, _POSITION = 0, 1, 2
+_PLAIN = ["count", "key", "low", "high", "place"]  # compiled for any
+_OPTIONS = {"enable_fp_fusion": False}
 
 UNIFORM, TRUNCATED = tl.constexpr(_UNIFORM), tl.constexpr(_TRUNCATED)
+GIVEN, SEED = tl.constexpr(_GIVEN), tl.constexpr(_SEED)
+SCRAMBLE = tl.constexpr(SCRAMBLING)
 LEAST, TURN = tl.constexpr(floats.LEAST), tl.constexpr(floats.TURN)
 LOG_BEGIN, LOG_2 = tl.constexpr(floats.LOG_BEGIN), tl.constexpr(floats.LOG_2)
 L0, L1, L2 = (tl.constexpr(factor) for factor in floats.LOG_FACTORS)
@@ -35,16 +49,34 @@ C0, C1, C2, C3 = (tl.constexpr(factor) for factor in floats.COSINES)
 
 
 @triton.jit  # type: ignore[untyped-decorator, unused-ignore]
-def _block(offset, k0, k1, c0, c1, c2, c3):  # type: ignore[no-untyped-def]
+def _begin(key, low, high, place, source: tl.constexpr):  # type: ignore[no-untyped-def]
+    """The key and the two words of the counter."""
+    if source == GIVEN:
+        k, c, d = key.to(tl.int64), low.to(tl.int64), high.to(tl.int64)
+    elif source == SEED:
+        first, second = tl.load(place), tl.load(place + 1)
+        w0, w1, w2, w3 = tl.philox(
+            SCRAMBLE,
+            first.to(tl.uint32),
+            (first >> 32).to(tl.uint32),
+            second.to(tl.uint32),
+            (second >> 32).to(tl.uint32),
+        )
+        k = w1.to(tl.int64) << 32 | w0.to(tl.int64)
+        c = (low * 0).to(tl.int64)
+        d = w3.to(tl.int64) << 32 | w2.to(tl.int64)
+    else:
+        k, c, d = tl.load(place), tl.load(place + 1), tl.load(place + 2)
+    return k.to(tl.uint64, bitcast=True), c.to(tl.uint64, bitcast=True), d.to(tl.uint64, bitcast=True)
+
+
+@triton.jit  # type: ignore[untyped-decorator, unused-ignore]
+def _block(offset, key, low, high):  # type: ignore[no-untyped-def]
     """The block that is so far behind a position."""
-    word = 0xFFFFFFFF
-    low = ((c1 & word) << 32 | (c0 & word)).to(tl.uint64, bitcast=True)
-    high = ((c3 & word) << 32 | (c2 & word)).to(tl.uint64, bitcast=True)
-    key = ((k1 & word) << 32 | (k0 & word)).to(tl.uint64, bitcast=True)
     total = low + offset.to(tl.uint64, bitcast=True)
-    high = high + (total < low).to(tl.uint64)
+    above = high + (total < low).to(tl.uint64)
     return tl.philox(
-        key, total.to(tl.uint32), (total >> 32).to(tl.uint32), high.to(tl.uint32), (high >> 32).to(tl.uint32)
+        key, total.to(tl.uint32), (total >> 32).to(tl.uint32), above.to(tl.uint32), (above >> 32).to(tl.uint32)
     )
 
 
@@ -82,62 +114,117 @@ def _normals(first, second, table):  # type: ignore[no-untyped-def]
     return one * radius, other * radius
 
 
-@triton.jit(do_not_specialize=_POSITION)  # type: ignore[untyped-decorator, unused-ignore]
+@triton.jit(do_not_specialize=_PLAIN)  # type: ignore[untyped-decorator, unused-ignore]
 def _fill(  # type: ignore[no-untyped-def]
-    out, count, k0, k1, c0, c1, c2, c3, table, kind: tl.constexpr, lanes: tl.constexpr
+    out,
+    count: tl.int64,
+    key: tl.int64,
+    low: tl.int64,
+    high: tl.int64,
+    place,
+    table,
+    kind: tl.constexpr,
+    source: tl.constexpr,
+    lanes: tl.constexpr,
 ):
-    count = count & 0x1FFFFFFFF
-    number = tl.program_id(0).to(tl.int64) * lanes + tl.arange(0, lanes).to(tl.int64)
-    place = out + number * 4
+    k, c, d = _begin(key, low, high, place, source)
+    first = tl.program_id(0).to(tl.int64) * lanes
+    number = first + tl.arange(0, lanes).to(tl.int64)
     if kind != TRUNCATED:
-        w0, w1, w2, w3 = _block(number, k0, k1, c0, c1, c2, c3)
+        w0, w1, w2, w3 = _block(number, k, c, d)
         if kind == UNIFORM:
-            a, b, c, d = _unit(w0), _unit(w1), _unit(w2), _unit(w3)
+            one, two, three, four = _unit(w0), _unit(w1), _unit(w2), _unit(w3)
         else:
-            a, b = _normals(w0, w1, table)
-            c, d = _normals(w2, w3, table)
-        tl.store(place, a, mask=number * 4 < count)
-        tl.store(place + 1, b, mask=number * 4 + 1 < count)
-        tl.store(place + 2, c, mask=number * 4 + 2 < count)
-        tl.store(place + 3, d, mask=number * 4 + 3 < count)
+            one, two = _normals(w0, w1, table)
+            three, four = _normals(w2, w3, table)
+        together = tl.interleave(tl.interleave(one, three), tl.interleave(two, four))  # in the order of the blocks
+        at = first * 4 + tl.arange(0, 4 * lanes).to(tl.int64)
+        if (first + lanes) * 4 <= count:  # a store without a mask is one of four words
+            tl.store(out + at, together)
+        else:
+            tl.store(out + at, together, mask=at < count)
     else:
         found = tl.where(number * 4 < count, 0, 4).to(tl.int32)
         used = number * 256
         while tl.min(found, axis=0) < 4:
-            w0, w1, w2, w3 = _block(used, k0, k1, c0, c1, c2, c3)
-            a, b = _normals(w0, w1, table)
-            c, d = _normals(w2, w3, table)
+            w0, w1, w2, w3 = _block(used, k, c, d)
+            one, two = _normals(w0, w1, table)
+            three, four = _normals(w2, w3, table)
             for turn in tl.static_range(4):
-                x = a if turn == 0 else b if turn == 1 else c if turn == 2 else d
+                x = one if turn == 0 else two if turn == 1 else three if turn == 2 else four
                 fits = (tl.abs(x) < 2.0) & (found < 4)
-                tl.store(place + found, x, mask=fits & (number * 4 + found < count))
+                at = number * 4 + found
+                tl.store(out + at, x, mask=fits & (at < count))
                 found = found + fits.to(tl.int32)
             used = used + 1
 
 
-@triton.jit(do_not_specialize=_POSITION)  # type: ignore[untyped-decorator, unused-ignore]
+@triton.jit(do_not_specialize=[*_PLAIN, "offsets"])  # type: ignore[untyped-decorator, unused-ignore]
 def _fill_words(  # type: ignore[no-untyped-def]
-    out, offsets, count, k0, k1, c0, c1, c2, c3, lanes: tl.constexpr
+    out,
+    offsets,
+    count: tl.int64,
+    key: tl.int64,
+    low: tl.int64,
+    high: tl.int64,
+    place,
+    source: tl.constexpr,
+    lanes: tl.constexpr,
 ):
-    count = count & 0x1FFFFFFFF
+    k, c, d = _begin(key, low, high, place, source)
     number = tl.program_id(0).to(tl.int64) * lanes + tl.arange(0, lanes).to(tl.int64)
     inside = number < count
-    w0, w1, w2, w3 = _block(tl.load(offsets + number, mask=inside, other=0), k0, k1, c0, c1, c2, c3)
+    w0, w1, w2, w3 = _block(tl.load(offsets + number, mask=inside, other=0), k, c, d)
     tl.store(out + number * 4, w0.to(tl.int64), mask=inside)
     tl.store(out + number * 4 + 1, w1.to(tl.int64), mask=inside)
     tl.store(out + number * 4 + 2, w2.to(tl.int64), mask=inside)
     tl.store(out + number * 4 + 3, w3.to(tl.int64), mask=inside)
 
 
-def _words_of(begin: Position) -> list[int]:
-    whole = begin.key + (begin.counter << 64)
-    return [(whole >> 32 * place) & 0xFFFFFFFF | _ABOVE for place in range(6)]
+# Launches.
 
 
+class _Kernel:
+    """A kernel of Triton's, launched with arguments that are always of the same kinds: see above.
+
+    Args:
+        function: The kernel.
+    """
+
+    def __init__(self, function: Any) -> None:
+        self._function = function
+        self._compiled: dict[tuple[int, tuple[int, ...]], Any] = {}  # by the number of a card, and constants
+
+    def launch(self, device: torch.device, blocks: int, arguments: Sequence[Any], constants: tuple[int, ...]) -> None:
+        """Orders the kernel on a card.
+
+        Args:
+            device: The card.
+            blocks: How many programs it consists of.
+            arguments: Integers and tensors; the first is memory of its own.
+            constants: The last arguments, which it is compiled for.
+        """
+        current = torch.cuda.current_device()
+        index = current if device.index is None else device.index
+        if index != current:  # Triton launches on the current card
+            with torch.cuda.device(index):
+                self.launch(device, blocks, arguments, constants)
+            return
+        compiled = self._compiled.get((index, constants))
+        if compiled is None:
+            made = self._function[blocks,](*arguments, *constants, **_OPTIONS)
+            self._compiled[index, constants] = made
+            return
+        plain = [each if type(each) is int else each.data_ptr() for each in arguments]
+        compiled[blocks, 1, 1](*plain, *constants)
+
+
+_fill_kernel, _words_kernel = _Kernel(_fill), _Kernel(_fill_words)
 _tables: dict[torch.device, torch.Tensor] = {}
 
 
 def _table(device: torch.device) -> torch.Tensor:
+    """What the logarithm looks up, on a card."""
     found = _tables.get(device)
     if found is None:
         both = (*floats.LOG_INVERSES, *floats.LOG_CENTRES)
@@ -145,25 +232,34 @@ def _table(device: torch.device) -> torch.Tensor:
     return found
 
 
-def fill(what: str, begin: Position, sizes: Sequence[int], device: torch.device) -> torch.Tensor:
+def _where(begin: Begin, unused: torch.Tensor) -> tuple[int, int, int, torch.Tensor, int]:
+    """A position as a kernel takes it: in numbers, as memory with some in the place of the other, and which counts."""
+    if not isinstance(begin, Position):
+        return 0, 0, 0, begin.words.contiguous(), _SEED if begin.is_seed else _POSITION
+    words = (begin.key, begin.counter % WORD, begin.counter // WORD)
+    key, low, high = (word - WORD if word >= WORD // 2 else word for word in words)
+    return key, low, high, unused, _GIVEN
+
+
+def fill(what: str, begin: Begin, sizes: Sequence[int], device: torch.device) -> torch.Tensor:
     """Numbers of float32 that are uniform, normal or truncated normal."""
     made = torch.empty(sizes, dtype=torch.float32, device=device)
     count = math.prod(sizes)
     if count:
-        grid = (triton.cdiv(count, 4 * LANES),)
-        arguments = (made, count | _ABOVE, *_words_of(begin), _table(device))
-        with torch.cuda.device_of(made):  # type: ignore[no-untyped-call] # Triton launches on the current device
-            _fill[grid](*arguments, kind=_KINDS[what], lanes=LANES, enable_fp_fusion=False)
+        table = _table(device)
+        key, low, high, place, source = _where(begin, table)
+        arguments = (made, count, key, low, high, place, table)
+        _fill_kernel.launch(device, -(-count // (4 * LANES)), arguments, (_KINDS[what], source, LANES))
     return made
 
 
-def words_at(begin: Position, offsets: torch.Tensor) -> torch.Tensor:
+def words_at(begin: Begin, offsets: torch.Tensor) -> torch.Tensor:
     """Blocks so far behind a position, each word a number in int64."""
     made = torch.empty(*offsets.shape, 4, dtype=torch.int64, device=offsets.device)
     count = offsets.numel()
     if count:
-        grid = (triton.cdiv(count, LANES),)
-        arguments = (made, offsets.contiguous(), count | _ABOVE, *_words_of(begin))
-        with torch.cuda.device_of(made):  # type: ignore[no-untyped-call]
-            _fill_words[grid](*arguments, lanes=LANES, enable_fp_fusion=False)
+        given = offsets.contiguous()
+        key, low, high, place, source = _where(begin, given)
+        arguments = (made, given, count, key, low, high, place)
+        _words_kernel.launch(offsets.device, -(-count // LANES), arguments, (source, LANES))
     return made

@@ -12,10 +12,12 @@ from __future__ import annotations
 
 import json
 import os
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from situs._src.base import html
 from situs._src.base.errors import ArgumentError, DTypeError, NotFoundError, shown
 from situs._src.base.export import export
 from situs._src.placement.search.problem import (
@@ -83,6 +85,21 @@ class Plan:
     def gap(self) -> float:
         """How much better another placement could be at most, as a share of this one's value."""
         return 1 - self.bound / self.forecast.value if self.forecast.value else 0.0
+
+    def _repr_html_(self) -> str:
+        from situs._src.placement.summary import bytes_text, seconds_text, summary  # which is about plans
+
+        counts = Counter(self.placement.values())
+        devices = sorted({*counts, *self.forecast.busy})
+        busy, peak = self.forecast.busy, self.forecast.peak
+        rows = [
+            (name, str(counts[name]), seconds_text(busy.get(name, 0.0)), bytes_text(peak.get(name, 0.0)))
+            for name in devices
+        ]
+        titles = ("device", "nodes", "busy", "peak")
+        return html.table(
+            titles, rows, f"{self.objective} {seconds_text(self.forecast.value)}", titles[1:]
+        ) + html.text(summary(self))
 
     def to_json(self) -> dict[str, Json]:
         """The plan as plain data, which `from_json` reads."""

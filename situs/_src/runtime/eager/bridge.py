@@ -24,7 +24,7 @@ from situs._src.base.errors import UnavailableError
 from situs._src.ir.graph.origin import Origin
 from situs._src.placement.candidates import Assignment
 from situs._src.runtime.eager.allocations import counted
-from situs._src.runtime.eager.cuda_memory import measured, reserve, reset_peak
+from situs._src.runtime.eager.cuda_memory import give_up, measured, reserve, reset_peak
 from situs._src.runtime.eager.torch_private import in_bad_fork
 
 TORCH_DTYPE: dict[DType, torch.dtype] = {
@@ -167,9 +167,21 @@ def copier(source: Device, target: Device, op: str = "Copy", made_at: Origin | N
     return counted(copy, target, op, made_at)
 
 
+_unbounded: list[int] = []  # how many threads PyTorch had before they were bounded, if they are
+
+
 def _bound_threads(devices: tuple[Device, ...]) -> None:
     if threads.current.intra:
+        _unbounded[:] = _unbounded or [torch.get_num_threads()]
         torch.set_num_threads(threads.current.intra)
+
+
+def _give_up() -> None:
+    """When the devices are given up: cards are to be taken anew, and threads are bounded no longer."""
+    _torch_devices.clear()
+    give_up()
+    if _unbounded:
+        torch.set_num_threads(_unbounded.pop())
 
 
 def _steer_onednn(devices: tuple[Device, ...]) -> None:
@@ -188,3 +200,4 @@ if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_in_child)
 process.on_start(_bound_threads)
 process.on_start(_steer_onednn)
+process.on_reset(_give_up)

@@ -22,7 +22,7 @@ from situs._src.runtime.eager.tensor import EagerTensor
 class Cell:
     """The state of one variable: a value that can be exchanged, or none yet."""
 
-    __slots__ = ("away", "dtype", "lock", "name", "place", "shape", "value")
+    __slots__ = ("away", "dtype", "is_recorded", "lock", "name", "place", "shape", "value")
 
     def __init__(self, name: str, dtype: DType, shape: TensorShape, place: Place, value: Value = None) -> None:
         self.name = name
@@ -31,6 +31,7 @@ class Cell:
         self.place = place
         self.value = value
         self.away: Callable[[], Value] | None = None  # brings the value back, where there is none because it was moved
+        self.is_recorded = False  # whether a CUDA graph writes into the memory of the value
         self.lock = locks.rlock()
 
     @property

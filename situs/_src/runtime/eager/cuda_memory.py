@@ -111,6 +111,16 @@ def release() -> None:
     torch.cuda.empty_cache()
 
 
+def give_up() -> None:
+    """Gives the memory of every card back, and lets it be taken anew under another policy."""
+    if not _started:
+        return
+    release()
+    for ordinal in range(torch.cuda.device_count()):
+        torch.cuda.set_per_process_memory_fraction(1.0, ordinal)
+    _started.clear()
+
+
 def work_space(device: Device) -> int:
     """The bytes that PyTorch keeps on a card for the matrix library, from its first product on."""
     sizes = [int(word) for word in settings.cublas_workspace().split(":") if word.isdecimal()]

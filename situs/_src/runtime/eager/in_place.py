@@ -10,6 +10,10 @@ and would make as many new values; so it writes into a value that the cell alone
       write
       put back
 
+An assignment puts another value into a cell, which costs nothing (`exchange`). Where a CUDA graph has recorded the
+memory of the old one, it is written into instead: else every assignment, such as that of Keras to its metrics at the
+beginning of an epoch, would ask for another recording.
+
 Whether a value is held by anything else, Python and PyTorch count: references to the tensor, and tensors that share
 its memory. Memory that PyTorch did not allocate itself (a NumPy array's, another library's) may have readers that
 nobody counts, so it is copied too.
@@ -26,6 +30,7 @@ import torch
 
 from situs._src.base import locks
 from situs._src.runtime.eager.allocations import SHORTAGES, counted, enter_variable, make_room
+from situs._src.runtime.eager.bridge import Value
 from situs._src.runtime.eager.cell import Cell
 from situs._src.runtime.eager.torch_private import storage_key, storage_use_count, tensor_use_count
 
@@ -91,7 +96,7 @@ def _write(cells: Sequence[Cell], values: list[Any], write: Write) -> None:
     old = [values[number] for number in shared]
     try:
         for number in shared:
-            values[number] = _copied(cells[number], values[number])
+            values[number] = copy_for(cells[number], values[number])
         write(values)
         old = [values[number] for number in shared]
     finally:
@@ -99,11 +104,39 @@ def _write(cells: Sequence[Cell], values: list[Any], write: Write) -> None:
             values[number] = value
 
 
+def exchange(cell: Cell, new: Value) -> None:
+    """Gives a cell another value; one that is recorded keeps its memory, where nothing else holds the old value.
+
+    Args:
+        cell: The cell, whose lock the caller has. The caller must not hold the old value any longer.
+        new: The value.
+    """
+    if cell.is_recorded and _is_alike(cell.value, new):
+        _with_values_locked([cell], lambda values: _overwrite(values, new))
+    else:
+        cell.value, cell.away = new, None
+
+
+def _is_alike(old: Value, new: Value) -> bool:
+    """Whether one value can be written into the memory of another."""
+    if not isinstance(old, torch.Tensor) or not isinstance(new, torch.Tensor):
+        return False
+    return (old.shape, old.dtype, old.device) == (new.shape, new.dtype, new.device)
+
+
+def _overwrite(values: list[Any], new: torch.Tensor) -> None:
+    if shared_ones(values):
+        values[0] = new
+    else:
+        values[0].copy_(new)
+
+
 def _being_written() -> Any:
     raise AssertionError("a cell was read by the thread that writes into it")
 
 
-def _copied(cell: Cell, value: torch.Tensor) -> torch.Tensor:
+def copy_for(cell: Cell, value: torch.Tensor) -> torch.Tensor:
+    """A copy of the value of a cell, to be written into in its place."""
     device = cell.place.device
     copy: torch.Tensor = counted(torch.clone, device, "Variable")(value)
     enter_variable(copy, device, cell.name)

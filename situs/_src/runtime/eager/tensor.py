@@ -14,6 +14,7 @@ import numpy as np
 import torch
 
 from situs._src.base import dtype as dt
+from situs._src.base import html
 from situs._src.base.devices.inventory import process
 from situs._src.base.devices.logical import Device
 from situs._src.base.dtype import FLOAT8, DType
@@ -195,6 +196,24 @@ class EagerTensor(Tensor):
 
     def __repr__(self) -> str:
         return f"<tf.Tensor: shape={self.shape}, dtype={self.dtype.name}, numpy={_numpy_text(self, repr_of=True)}>"
+
+    def _repr_html_(self) -> str:
+        return html_of(self, "tf.Tensor")
+
+
+_SHOWN = 20  # rows and columns of a table
+
+
+def html_of(tensor: EagerTensor, title: str) -> str:
+    """A tensor as a notebook shows it: a table if it is small and flat enough, else NumPy's text."""
+    where = tensor._place.device.short_name
+    caption = f"{title} of shape {tensor.shape}, {tensor.dtype.name}, on {where}"
+    sizes = tuple(tensor._value.shape)
+    if len(sizes) > 2 or any(size > _SHOWN for size in sizes) or 0 in sizes:
+        return html.table((), [], caption) + html.text(_numpy_text(tensor, repr_of=False))
+    values = np.asarray(tensor.numpy(), object if tensor.dtype is dt.string else None)
+    rows = values.reshape((1, 1) if not sizes else (1, -1) if len(sizes) == 1 else sizes)
+    return html.table((), [[str(cell) for cell in row] for row in rows], caption)
 
 
 def wrap(value: Value, where: Place, made_by: Assignment | None = None) -> EagerTensor:

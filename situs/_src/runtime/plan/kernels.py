@@ -30,19 +30,25 @@ from situs._src.runtime.eager.binding import BoundInputs
 from situs._src.runtime.eager.bridge import Value, place_of, torch_device
 from situs._src.runtime.eager.capacity import check_fits, may_be_large
 from situs._src.runtime.eager.cell import Cell
+from situs._src.runtime.eager.in_place import exchange
 from situs._src.runtime.eager.tensor import wrap
 from situs._src.runtime.eager.verify import dtype_of
 
 Function = Callable[..., Any]
 
 
-def function_of(node: Operation, assignment: Assignment) -> tuple[Function, bool]:
+def function_of(node: Operation, assignment: Assignment, may_lower: bool = True) -> tuple[Function, bool]:
     """The function that computes an operation's results from its values.
+
+    Args:
+        node: The operation.
+        assignment: Its kernel and its device.
+        may_lower: Whether what is known of its inputs holds in every run: constants are not fed.
 
     Returns:
         The function, and whether it takes the `Run` as its first argument.
     """
-    function, takes_run = _function_of(node, assignment)
+    function, takes_run = _function_of(node, assignment, may_lower)
     return (_fitting(function, takes_run, node, assignment) if _has_computed_sizes(node) else function), takes_run
 
 
@@ -78,9 +84,9 @@ def _as_tensor(value: Any, device: Device) -> Any:
     return value if dtype_of(value) is None else wrap(value, place_of(device, value))
 
 
-def _function_of(node: Operation, assignment: Assignment) -> tuple[Function, bool]:
+def _function_of(node: Operation, assignment: Assignment, may_lower: bool) -> tuple[Function, bool]:
     kernel = assignment.kernel
-    lowered = None if kernel.lower is None else kernel.lower(*node.args, **node.attrs)
+    lowered = kernel.lower(*node.args, **node.attrs) if may_lower and kernel.lower is not None else None
     if lowered is not None:
         return _counted(lowered, node, assignment), False
     on_cells = getattr(kernel.function, "on_cells", None)
@@ -139,8 +145,9 @@ def _updating(function: Function, node: Operation) -> Function:
                     f"{node.type} of shape {brackets(TensorShape(values[-1].shape))} to variable '{cell.name}' of "
                     f"shape {brackets(TensorShape(old.shape))}: the shapes must be the same."
                 )
-            cell.value, cell.away = new, None
-        enter_variable(new, cell.place.device, cell.name)
+            del old
+            exchange(cell, new)
+            enter_variable(cell.value, cell.place.device, cell.name)
         return cell
 
     def on_memory(old: Value, *values: Value) -> Value:

@@ -251,9 +251,15 @@ class Builder:
             return _not_fed(node), False, []
         if graphs_of(node):
             return prepare(node, assignment, self)
-        function, takes_run = function_of(node, assignment)
+        function, takes_run = function_of(node, assignment, self.may_fold)
         pairs = zip(node.op_def.inputs, node.args, strict=True)
-        return function, takes_run, [self._argument(arg, value, assignment.device) for arg, value in pairs]
+        inputs = [
+            self.value(value, assignment.device)
+            if arg.name in node.op_def.card_inputs and self._lies_on_card(value, assignment.device)
+            else self._argument(arg, value, assignment.device)
+            for arg, value in pairs
+        ]
+        return function, takes_run, inputs
 
     def _result(self, tensor: SymbolicTensor, device: Device) -> int:
         slot = self._new_slot()
@@ -270,6 +276,15 @@ class Builder:
         if arg.is_list:
             return [self.value(tensor, device) for tensor in value]
         return self._state(value) if arg.is_ref else self.value(value, device)
+
+    def _lies_on_card(self, value: object, device: Device) -> bool:
+        """Whether a host input is a tensor on the card where the operation runs, and not known before."""
+        if not _computes_beside_the_host(device) or not isinstance(value, SymbolicTensor):
+            return False
+        if self.may_fold and constant_value(value) is not None:
+            return False
+        is_state = value.is_ref or value in self.views
+        return self.homes.get(self.root(value) if is_state else value) == device
 
     def _state(self, tensor: SymbolicTensor) -> Source:
         """The cell of a variable, for an operation that changes it or asks about it."""
@@ -387,6 +402,11 @@ def _not_fed(node: Operation) -> Callable[[], Any]:
         )
 
     return refuse
+
+
+def _computes_beside_the_host(device: Device) -> bool:
+    """Whether asking a device for a value means to wait for it, which a virtual GPU does not."""
+    return device.is_card
 
 
 def _nothing() -> tuple[()]:

@@ -168,11 +168,20 @@ def _arrivals(calls: Iterable[Call], taken_elsewhere: set[int]) -> dict[int, Cal
 
 def _is_launch(call: Call) -> bool:
     """Whether a call is launches on a card that are the same in every run, as far as the call itself says."""
-    if call.node is None or not _on_card(call) or call.takes_run or call.node.op_def.draws:
-        return False  # those draw random numbers from a seed, which cannot be recorded
+    if call.node is None or not _on_card(call) or call.takes_run or _draws_from_host(call):
+        return False
     if any(tensor.dtype is variant for tensor in (*call.node.inputs, *call.node.outputs)):
         return False  # a list lies on the host, and a run makes it anew
     return not call.node.op_def.stateful or _on_memory(call) is not None
+
+
+def _draws_from_host(call: Call) -> bool:
+    """Whether a call draws random numbers that begin where the host says: what is recorded would say it once."""
+    if call.node is None or not call.node.op_def.draws:
+        return False
+    given = zip(call.node.op_def.inputs, call.inputs, strict=True)
+    named = [source for arg, source in given if arg.name in call.node.op_def.card_inputs]
+    return not any(isinstance(source, Slot) and not source.host for source in named)
 
 
 def _on_card(call: Call) -> bool:

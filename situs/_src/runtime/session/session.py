@@ -95,6 +95,7 @@ class BaseSession:
                 pool=config.pool,
                 pruned=config.pruned,
                 swaps=config.swaps,
+                compiles=config.compiles,
                 state=lambda: self._state,
             )
         return Engine(
@@ -105,9 +106,15 @@ class BaseSession:
             pool=config.pool,
             pruned=config.pruned,
             swaps=config.swaps,
+            compiles=config.compiles,
         )
 
     # What it is.
+
+    @property
+    def is_closed(self) -> bool:
+        """Whether it has been closed."""
+        return self._closed
 
     @property
     def graph(self) -> Graph:
@@ -322,7 +329,12 @@ class _Default:
         context.pop_session(self._session)
 
 
-@export(v1="Session")
+@export(
+    v1="Session",
+    differs="Targets on other machines are refused: devices of this process only. The arrays that run returns "
+    "always belong to the caller. A None in a feed is refused, where TensorFlow feeds NaN. An operation "
+    "that fails is named with the line of the program that made it.",
+)
 class Session(BaseSession):
     """Runs parts of a graph and keeps its variables.
 

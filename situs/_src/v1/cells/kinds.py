@@ -302,7 +302,10 @@ class BasicLSTMCell(_LSTM):
         super().__init__(num_units, forget_bias, state_is_tuple, **options)
 
 
-@export(v1="nn.rnn_cell.LSTMCell")
+@export(
+    v1="nn.rnn_cell.LSTMCell",
+    differs="num_unit_shards is refused.",
+)
 class LSTMCell(_LSTM):
     """A long short-term memory, with peepholes, limits and a projection on demand.
 

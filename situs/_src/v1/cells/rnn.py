@@ -41,7 +41,11 @@ from situs._src.v1.frontend import builds
 from situs._src.variables.scope import VariableScope, variable_scope
 
 
-@export(v1="nn.dynamic_rnn")
+@export(
+    v1="nn.dynamic_rnn",
+    differs="Plain LSTM cells are one op for all steps, also in MultiRNNCell, with dropout of inputs and outputs; "
+    "in TensorFlow they are a loop of steps.",
+)
 @builds
 def dynamic_rnn(
     cell: RNNCell,

@@ -71,7 +71,11 @@ class SessionRunContext:
         self._stop_requested = True
 
 
-@export(v1="train.SessionRunHook")
+@export(
+    v1="train.SessionRunHook",
+    differs="The global step that a hook sees is the one after the increment; in TensorFlow it is often the one "
+    "before.",
+)
 class SessionRunHook:
     """Something called around the runs of a monitored session; to be subclassed. All methods do nothing."""
 

@@ -29,7 +29,10 @@ from situs._src.v1.monitored.summary_hooks import SummarySaverHook
 USE_DEFAULT: Any = object()  # as None means never
 
 
-@export(v1="train.MonitoredTrainingSession")
+@export(
+    v1="train.MonitoredTrainingSession",
+    differs="master= of other machines is refused: devices of this process only.",
+)
 def MonitoredTrainingSession(  # noqa: N802 - TensorFlow's name
     master: str = "",
     is_chief: bool = True,

@@ -26,6 +26,7 @@ from situs._src.ops.nn.bias import xw_plus_b as xw_plus_b
 from situs._src.ops.nn.candidates import all_candidate_sampler as all_candidate_sampler
 from situs._src.ops.nn.candidates import compute_accidental_hits as compute_accidental_hits
 from situs._src.ops.nn.candidates import fixed_unigram_candidate_sampler as fixed_unigram_candidate_sampler
+from situs._src.ops.nn.candidates import learned_unigram_candidate_sampler as learned_unigram_candidate_sampler
 from situs._src.ops.nn.candidates import log_uniform_candidate_sampler as log_uniform_candidate_sampler
 from situs._src.ops.nn.candidates import uniform_candidate_sampler as uniform_candidate_sampler
 from situs._src.ops.nn.conv import atrous_conv2d as atrous_conv2d
@@ -84,6 +85,10 @@ from situs._src.ops.rearrange import space_to_batch_v1 as space_to_batch
 from situs._src.ops.rearrange import space_to_depth_v1 as space_to_depth
 from situs._src.ops.search import in_top_k_v1 as in_top_k
 from situs._src.ops.search import top_k as top_k
+from situs._src.sparse.beam_search import ctc_beam_search_decoder as ctc_beam_search_decoder_v2
+from situs._src.sparse.beam_search import ctc_beam_search_decoder_v1 as ctc_beam_search_decoder
+from situs._src.sparse.lookups import embedding_lookup_sparse_v1 as embedding_lookup_sparse
+from situs._src.sparse.lookups import safe_embedding_lookup_sparse_v1 as safe_embedding_lookup_sparse
 from situs._src.sparse.sequences import ctc_greedy_decoder as ctc_greedy_decoder
 from situs._src.sparse.sequences import ctc_loss as ctc_loss_v2
 from situs._src.sparse.sequences import ctc_loss_v1 as ctc_loss

@@ -1,0 +1,70 @@
+"""What is changed in Keras, at run time, when one of its modules is imported with Situs beneath.
+
+    keras.src.trainers.trainer              ``compile(jit_compile="auto")`` says nothing               here
+    keras.src.metrics.metric                metrics have `reset_states`, their name before Keras 3     here
+    keras.src.backend.tensorflow.rnn        an LSTM is one op, on the CPU as well                      fused_recurrent.py
+    keras.src.callbacks.callback_list       logs of a batch are read where a callback looks at them    lazy_logs.py
+    keras.src.callbacks.model_checkpoint    the chief writes                                           chief_only.py
+    keras.src.callbacks.backup_and_restore  the same                                                   chief_only.py
+
+It does not matter who imports them: the program (``import keras``) or ``tf.keras``. Decision 28 says what may be
+changed, and why.
+"""
+
+from __future__ import annotations
+
+import importlib.machinery
+import importlib.util
+from collections.abc import Callable, Sequence
+from types import ModuleType
+
+from situs._src.as_tensorflow.chief_only import let_chief_back_up, let_chief_save
+from situs._src.as_tensorflow.fused_recurrent import have_lstm
+from situs._src.as_tensorflow.lazy_logs import read_where_wanted
+
+Change = Callable[[ModuleType], None]
+
+
+def _compile_where_asked(trainer: ModuleType) -> None:
+    """Lets ``jit_compile="auto"``, the default, say nothing, rather than True where there is a GPU.
+
+    A model of which nothing is said runs as other programs do: it is compiled where ``tf.config.optimizer.set_jit`` or
+    the environment asks for that, and never fails for want of a compiler. ``jit_compile=True`` is what it says.
+    """
+    trainer.Trainer._resolve_auto_jit_compile = _unsaid
+
+
+def _unsaid(trainer: object) -> None:
+    """What "auto" is: neither True nor False."""
+
+
+def _keep_older_name(metric: ModuleType) -> None:
+    """Gives metrics the method that TensorFlow's guides call."""
+    metric.Metric.reset_states = metric.Metric.reset_state
+
+
+CHANGES: dict[str, Change] = {
+    "keras.src.trainers.trainer": _compile_where_asked,
+    "keras.src.metrics.metric": _keep_older_name,
+    "keras.src.backend.tensorflow.rnn": have_lstm,
+    "keras.src.callbacks.callback_list": read_where_wanted,
+    "keras.src.callbacks.model_checkpoint": let_chief_save,
+    "keras.src.callbacks.backup_and_restore": let_chief_back_up,
+}
+
+
+def changed_spec(name: str, path: Sequence[str] | None) -> importlib.machinery.ModuleSpec | None:
+    """How to load a module of Keras; None to leave that to Python, where it is not a file of source code."""
+    found = importlib.machinery.PathFinder.find_spec(name, path)
+    if found is None or found.origin is None or type(found.loader) is not importlib.machinery.SourceFileLoader:
+        return None
+    return importlib.util.spec_from_file_location(name, found.origin, loader=_Loader(name, found.origin))
+
+
+class _Loader(importlib.machinery.SourceFileLoader):
+    """Loads a module of Keras, and changes it."""
+
+    def exec_module(self, module: ModuleType) -> None:
+        """Runs the module's code."""
+        super().exec_module(module)
+        CHANGES[module.__name__](module)

@@ -1,0 +1,61 @@
+"""How values show themselves in a notebook: tables, text and pictures as pieces of HTML.
+
+    table(("op", "device"), [("MatMul", "GPU:0")], caption="1 op")      <table>...</table>
+    picture("<svg ...>")                                                <img src="data:...">
+
+What comes from programs is escaped, so that a hostile name shows as it is. A picture is an image of its own, not part
+of the page: its styles hold in it alone, and nothing in it can run.
+"""
+
+from __future__ import annotations
+
+import re
+from base64 import b64encode
+from collections.abc import Iterable, Sequence
+from html import escape
+
+_NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+
+
+def escaped(text: str) -> str:
+    """Text as SVG and HTML can hold it: marks escaped, and what no document may contain replaced."""
+    return escape(_NOT_XML.sub("\ufffd", text))
+
+
+def table(titles: Sequence[str], rows: Iterable[Sequence[str]], caption: str = "", numbers: Iterable[str] = ()) -> str:
+    """A table.
+
+    Args:
+        titles: The titles of its columns; none for a table without a head.
+        rows: The texts of its cells.
+        caption: What stands above it.
+        numbers: The titles of columns that stand to the right.
+    """
+    right = set(numbers)
+    parts = ["<table>"]
+    if caption:
+        parts.append(f'<caption style="text-align:left">{escaped(caption)}</caption>')
+    if titles:
+        parts.append(_row("th", titles, ["left"] * len(titles)))
+    for row in rows:
+        sides = ["right" if title in right else "left" for title in titles] or ["right"] * len(row)
+        parts.append(_row("td", row, sides))
+    return "\n".join([*parts, "</table>"])
+
+
+def text(shown: str) -> str:
+    """Text as it is, in letters of equal width."""
+    return f"<pre>{escaped(shown)}</pre>"
+
+
+def picture(svg: str, title: str) -> str:
+    """A picture, as an image with a title for those who cannot see it."""
+    data = b64encode(svg.encode()).decode()
+    return f'<img alt="{escaped(title)}" style="max-width:100%" src="data:image/svg+xml;base64,{data}">'
+
+
+def _row(tag: str, cells: Iterable[str], sides: Iterable[str]) -> str:
+    shown = (
+        f'<{tag} style="text-align:{side}">{escaped(cell)}</{tag}>' for cell, side in zip(cells, sides, strict=True)
+    )
+    return f"<tr>{''.join(shown)}</tr>"
