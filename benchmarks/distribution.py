@@ -119,7 +119,7 @@ def replicas(turns: int) -> list[Bar]:
     step = _steps(("1", "2"), ("1 device, 2 threads", "2 replicas, 2 threads"), 512, turns)
     runs = [[trained(count, 64, threads=1)["traced"] for count in ("1", "8")] for _ in range(turns)]
     traces = [min(each) for each in zip(*runs, strict=True)]
-    print(f"\n{'tracing':32}{'ms':>10}")
+    print(f"\n{'tracing, CPU time':32}{'ms':>10}")
     for name, seconds in zip(("1 replica", "8 replicas"), traces, strict=True):
         print(f"  {name:30}{seconds * 1e3:>10.1f}")
     return [
