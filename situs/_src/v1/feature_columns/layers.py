@@ -141,4 +141,5 @@ def linear_model(
         bias = weights("bias_weights", (count,))
         if cols_to_vars is not None:
             cols_to_vars["bias"] = [bias]
-        return add_n(sums) + bias
+        made: Tensor = add_n(sums) + bias
+        return made
