@@ -69,7 +69,7 @@ def _through_all_steps(
         rows = tf.reverse(rows, [0])
     sizes = tf.shape(rows)
     flat = tf.matmul(tf.reshape(rows, [-1, rows.shape[2]]), kernel) + bias
-    z = tf.reshape(flat, [sizes[0], sizes[1], kernel.shape[1]])
+    z: Any = tf.reshape(flat, [sizes[0], sizes[1], kernel.shape[1]])
     z.set_shape([rows.shape[0], rows.shape[1], kernel.shape[1]])
     outputs, h, c = lstm(z, recurrent, h, c)
     if not return_sequences:

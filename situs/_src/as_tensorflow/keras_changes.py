@@ -2,7 +2,7 @@
 
     keras.src.trainers.trainer              ``compile(jit_compile="auto")`` says nothing               here
     keras.src.metrics.metric                metrics have `reset_states`, their name before Keras 3     here
-    keras.src.backend.tensorflow.rnn        an LSTM is one op, on the CPU as well                      fused_recurrent.py
+    keras.src.backend.tensorflow.rnn        an LSTM is one op, on the CPU as well         fused_recurrent.py
     keras.src.callbacks.callback_list       logs of a batch are read where a callback looks at them    lazy_logs.py
     keras.src.callbacks.model_checkpoint    the chief writes                                           chief_only.py
     keras.src.callbacks.backup_and_restore  the same                                                   chief_only.py

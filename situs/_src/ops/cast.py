@@ -111,12 +111,12 @@ def cast(x: Any, dtype: DTypeLike, name: str | None = None) -> Tensor:
         UnimplementedError: one of the dtypes is string.
     """
     target = dtype if type(dtype) is DType else as_dtype(dtype)
+    if hasattr(type(x), "__apply__"):  # slices of a tensor stay slices
+        return x.__apply__(lambda values: cast(values, target, name))  # type: ignore[no-any-return]
     if not isinstance(x, Tensor) and is_tensor(x):  # a variable, of Keras too: it is read, and mostly has the dtype
         x = read(x)
     if isinstance(x, Tensor) and x.dtype is target:
         return x
-    if hasattr(type(x), "__apply__"):  # slices of a tensor stay slices
-        return x.__apply__(lambda values: cast(values, target, name))  # type: ignore[no-any-return]
     return _run_cast(x, target, name=name)
 
 

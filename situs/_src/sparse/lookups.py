@@ -21,7 +21,7 @@ from situs._src.ops.array import shape as shape_of
 from situs._src.ops.attribute import as_int, as_word
 from situs._src.ops.cast import cast
 from situs._src.ops.compare import greater, greater_equal, logical_and
-from situs._src.ops.constant import convert_to_tensor, fill, zeros_like
+from situs._src.ops.constant import fill, zeros_like
 from situs._src.ops.cumulative import unsorted_segment_sum
 from situs._src.ops.gather import where
 from situs._src.ops.join import concat
@@ -195,6 +195,6 @@ def safe_embedding_lookup_sparse_v1(
     if default_id is None:
         empty = reshape_dense(is_empty, concat([shape_of(is_empty), fill([_rank(found) - 1], 1)], 0))
         found = where(empty, zeros_like(found), found)
-    made = reshape_dense(found, concat([cast(outer, dt.int32), shape_of(found)[1:]], 0))
-    made.set_shape([*ids.shape[:-1], *convert_to_tensor(found).shape[1:]])
-    return made
+    made: Any = reshape_dense(found, concat([cast(outer, dt.int32), shape_of(found)[1:]], 0))
+    made.set_shape([*ids.shape[:-1], *found.shape[1:]])
+    return made  # type: ignore[no-any-return]

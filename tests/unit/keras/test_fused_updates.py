@@ -146,3 +146,18 @@ def test_decay_leaves_out_what_it_is_told_to() -> None:
     optimizer.exclude_from_weight_decay([bias])
     optimizer.apply_gradients([(tf.zeros([1]), kernel), (tf.zeros([1]), bias)])
     assert (float(kernel[0]), float(bias[0])) == (0.75, 1.0)
+
+
+def test_casting_a_variable_reads_it_and_slices_stay_slices():
+    variable = tf.keras.Variable(np.ones((3, 2), np.float32))
+
+    @tf.function
+    def cast():
+        return tf.cast(variable, "float32")
+
+    assert "Cast" not in {node.type for node in cast.get_concrete_function().graph.get_operations()}
+    slices = tf.IndexedSlices(tf.ones([1, 2]), tf.constant([2]), tf.constant([3, 2]))
+    for dtype in ("float32", "float16"):
+        found = tf.cast(slices, dtype)
+        assert isinstance(found, tf.IndexedSlices)
+        assert found.values.dtype.name == dtype

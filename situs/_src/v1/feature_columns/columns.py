@@ -20,6 +20,8 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
+import numpy as np
+
 from situs._src.base import dtype as dt
 from situs._src.base.dtype import DType, as_dtype
 from situs._src.base.errors import ArgumentError, DTypeError, shown
@@ -453,6 +455,8 @@ def categorical_column_with_vocabulary_list(
     words = tuple(vocabulary_list) if isinstance(vocabulary_list, (list, tuple)) else ()
     if not words:
         raise ArgumentError(f"vocabulary_list {shown(vocabulary_list)} must be non-empty, column_name: {key}")
+    if not all(isinstance(word, (str, bytes, int, np.integer)) for word in words):
+        raise ArgumentError(f"A vocabulary has strings or integers, got {shown(vocabulary_list)}, column_name: {key}")
     if len(set(words)) != len(words):
         raise ArgumentError(f"Duplicate keys in vocabulary_list: {shown(vocabulary_list)}, column_name: {key}")
     natural = dt.string if isinstance(words[0], (str, bytes)) else dt.int64
@@ -754,8 +758,8 @@ def embedding_column(
         use_safe_embedding_lookup: Accepted for TensorFlow's programs: lookups are safe.
     """
     size = as_int(dimension, "dimension")
-    if size < 1:
-        raise ArgumentError(f"Invalid dimension {size}.")
+    if not 1 <= size < 2**31:
+        raise ArgumentError(f"Invalid dimension {shown(dimension)}: rows have from 1 to below 2**31 numbers.")
     if ckpt_to_load_from is not None or tensor_name_in_ckpt is not None:
         raise ArgumentError("ckpt_to_load_from is not supported: make the weights, then restore or assign them.")
     if combiner not in ("mean", "sqrtn", "sum"):

@@ -7,7 +7,7 @@ linear_model(features, columns)    their weighted sum, with a bias
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping, Sequence, Set
 from typing import Any
 
 from situs._src.base.errors import ArgumentError, shown
@@ -30,7 +30,9 @@ def _sorted(columns: Any, kinds: tuple[type, ...], who: str) -> list[Any]:
     Raises:
         ValueError: there are none, one is of another kind, or two have one name.
     """
-    listed = [columns] if isinstance(columns, Column) else list(columns) if isinstance(columns, Iterable) else []
+    listed = [columns] if isinstance(columns, Column) else []
+    if isinstance(columns, (Sequence, Set)) and not isinstance(columns, (str, bytes)):
+        listed = list(columns)
     if not listed:
         raise ArgumentError(f"feature_columns must not be empty: {who} takes columns, got {shown(columns)}.")
     for column in listed:
@@ -141,4 +143,5 @@ def linear_model(
         bias = weights("bias_weights", (count,))
         if cols_to_vars is not None:
             cols_to_vars["bias"] = [bias]
-        return add_n(sums) + bias
+        made: Tensor = add_n(sums) + bias
+        return made
