@@ -310,7 +310,8 @@ situs.GraphView = class {
   /* Looking around. */
   fit() {
     const [wide, tall] = this.size ?? [1, 1], box = this.frame;
-    const room = Math.max(220, Math.min(tall + 24, innerHeight * 0.72, 680));
+    const byWidth = Math.max(0.28, Math.min(1.15, (box.clientWidth - 16) / wide));
+    const room = Math.max(200, Math.min(tall * byWidth + 32, innerHeight * 0.72, 680));
     box.style.height = `${room}px`;
     this.scale = Math.min(1.15, (box.clientWidth - 16) / wide, (room - 16) / tall);
     if (this.scale < 0.28) this.scale = Math.max(this.scale, Math.min(0.5, 0.28));
