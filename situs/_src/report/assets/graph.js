@@ -158,7 +158,7 @@ situs.GraphView = class {
     net.setGraph({ rankdir: "TB", nodesep: 18, ranksep: 34, edgesep: 8, marginx: group.parent ? 14 : 16, marginy: group.parent ? 14 : 16 });
     net.setDefaultEdgeLabel(() => ({}));
     for (const box of boxes) {
-      const title = Math.max(96, Math.max(box.title.length, box.sub.length * 0.85) * 7.3 + (box.group ? 54 : 32));
+      const title = Math.max(96, Math.max(box.title.length, box.sub.length * 0.85) * 7.7 + (box.group ? 54 : 32));
       box.inner = box.isOpen ? this.layout(box.group) : null;
       net.setNode(box.key, box.inner ? { width: Math.max(box.inner.width, title), height: box.inner.height + HEADER } : { width: title, height: 42 });
     }
