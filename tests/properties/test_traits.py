@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import situs as tf
+import situs._src.distribute.collectives  # declares the ops that workers run together
 from situs._src.ir.registry.op import Op
 from situs._src.ir.registry.traits import (
     ALIAS,

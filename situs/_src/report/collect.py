@@ -18,7 +18,7 @@ from __future__ import annotations
 import itertools
 import os
 import threading
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
@@ -355,7 +355,7 @@ class Hub:
         line = line_text(origin())
         if in_calls:
             self._note_calls(plan, recorder, graphs, line)
-        how = "" if not ways else ", compiled" if not in_calls else ", not compiled in this run"
+        how = "" if in_calls else ", compiled"
         said = "" if error is None else f"; it failed: {type(error).__name__}"
         for collector, graph in graphs:
             event = Event(
@@ -364,6 +364,10 @@ class Hub:
             )  # fmt: skip
             collector.add(event)
             collector.runs += 1
+            if not in_calls:  # its calls are not told apart: their device was busy with all of them
+                where = Counter(call.device.short_name for call in plan.calls).most_common(1)[0][0]
+                whole = event._replace(number=next(self._numbers), kind=OP, op="compiled program", device=where)
+                collector.add(whole)
             if ways and graph >= 0:
                 collector.compiled[graph] = Compiled(graph, [(node.name, way) for node, way in ways.items()])
 

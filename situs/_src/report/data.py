@@ -31,6 +31,7 @@ from __future__ import annotations
 import json
 import linecache
 import platform
+from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
@@ -101,6 +102,7 @@ def as_data(
     waits = [(new[event.number], new[first]) for event in events for first in event.waits if first in new]
     path, idle = _analysed(events, lane_of, new, about.ended - about.started)
     begin = about.started
+    runs = [event for event in events if event.kind == RUN]
     all_graphs = [*collected.graphs, *([eager.graph] if eager.graph.nodes else [])]
     events = [
         event._replace(graph=len(collected.graphs), node=eager.node_of[event.number])
@@ -145,7 +147,7 @@ def as_data(
         "kinds": list(KINDS),
         "waits": {"event": [event for event, _ in waits], "for": [first for _, first in waits]},
         "critical": path,
-        "idle": [_idle(each, events, place_of, begin) for each in idle],
+        "idle": [_idle(each, events, runs, place_of, begin) for each in idle],
         "memory": [_memory(each, place_of, begin) for each in held],
         "graphs": graphs,
         "totals": _totals(collected, place_of),
@@ -313,7 +315,9 @@ def _analysed(
     return path, idle_times(spans, max(LEAST_IDLE, duration // 2_000))
 
 
-def _idle(idle: Idle, events: Sequence[Event], place_of: dict[str, int], begin: int) -> dict[str, Any]:
+def _idle(
+    idle: Idle, events: Sequence[Event], runs: Sequence[Event], place_of: dict[str, int], begin: int
+) -> dict[str, Any]:
     return {
         "device": place_of.get(idle.device, -1),
         "start": idle.start - begin,
@@ -321,14 +325,19 @@ def _idle(idle: Idle, events: Sequence[Event], place_of: dict[str, int], begin: 
         "cause": idle.cause,
         "by_data": idle.by_data,
         "next": idle.next,
-        "text": _idle_text(idle, events),
+        "text": _idle_text(idle, events, runs),
     }
 
 
-def _idle_text(idle: Idle, events: Sequence[Event]) -> str:
-    """Why a device waited, in words."""
-    after = events[idle.next]
+def _idle_text(idle: Idle, events: Sequence[Event], runs: Sequence[Event]) -> str:
+    """Why a device waited, in words; `runs` are in the order of their starts."""
     if idle.cause < 0:
+        after = events[idle.next]
+        place = bisect_right(runs, after.start, key=lambda run: run.start) - 1
+        if place >= 0 and runs[place].end >= after.end:  # what ended the wait is part of a run
+            after = runs[place]
+            if after.start - idle.start < (idle.end - idle.start) / 2:
+                return f"the host was preparing calls of {after.name}"
         where = f" before {after.line.rpartition('/')[2]}" if after.line else ""
         return f"the program's own Python{where}"
     cause = events[idle.cause]

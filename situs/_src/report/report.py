@@ -25,6 +25,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import ParamSpec, TypeVar
 
+from situs._src.base.devices.inventory import process
 from situs._src.base.errors import ArgumentError, DTypeError, StateError, shown
 from situs._src.base.export import export
 from situs._src.base.typing import PathLike
@@ -39,6 +40,7 @@ from situs._src.runtime.eager.oom import size_text
 P = ParamSpec("P")
 R = TypeVar("R")
 ROLL_EVERY = 50_000  # events: memory's recording is read and let go of
+CARDS = "Cards were waited for after each call: times are of work, and copies do not overlap with it as they do else."
 SUFFIXES = (".html", ".json")
 
 
@@ -90,6 +92,8 @@ class Report:
         self._about.ended = time.time_ns()
         if error is not None and not (isinstance(error, SystemExit) and not error.code):
             self.fail(error)
+        if process.initialized and any(device.is_card for device in process.devices()):
+            self._about.notes.append(CARDS)
         self._data = as_data(self._about, self._collector, self._memory.devices())
         if self._path is not None:
             self.save(self._path)

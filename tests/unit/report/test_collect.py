@@ -177,6 +177,36 @@ def test_a_strategy_is_noted_on_all_its_devices():
     assert any("reduced" in text for graph in data["graphs"] for text in graph["reductions"])
 
 
+def test_a_compiled_function_is_one_event_and_says_what_was_compiled(run_python):
+    program = """
+import situs as tf
+from situs._src.runtime.run import inductor
+
+@tf.function(jit_compile=True)
+def f(x):
+    return tf.reduce_sum(tf.nn.relu(x * 2.0 + 1.0))
+
+with tf.device("CPU:0"):
+    x = tf.ones([64, 64])
+    if inductor.missing(on_card=False) is None:
+        with tf.report() as report:
+            for _ in range(4):
+                f(x)
+        data = report.to_json()
+        ways = [how for each in data["compiled"] for _, how in each["ways"]]
+        runs = [data["strings"][why] for why, kind in zip(data["events"]["why"], data["events"]["kind"]) if kind == 4]
+        whole = [row for row in data["totals"] if row["op"] == "compiled program"]
+        assert data["devices"][whole[0]["device"]]["name"] == "CPU:0", whole
+        print(any("compiled region" in how for how in ways), runs[-1].endswith("compiled"))
+    else:
+        print("no compiler")
+"""
+    said = run_python(program)
+    if "no compiler" in said:
+        pytest.skip("there is no compiler here")
+    assert "True True" in said
+
+
 def test_an_optimizer_of_eager_code_is_noted():
     with tf.device("GPU:1"):
         weights = tf.Variable(tf.ones([4, 4]))

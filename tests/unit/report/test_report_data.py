@@ -8,7 +8,8 @@ import pytest
 
 import situs as tf
 from situs import errors
-from situs._src.report.data import SCHEMA, VERSION, load
+from situs._src.report.collect import Collector, Event
+from situs._src.report.data import SCHEMA, VERSION, About, as_data, load
 from situs._src.report.perfetto import trace_text
 from tests.unit.report.made import small
 
@@ -41,6 +42,24 @@ def test_the_critical_path_and_idle_times_of_a_known_program():
     texts = [(data["devices"][each["device"]]["name"], each["text"]) for each in data["idle"]]
     assert ("GPU:1", "waiting for a copy of 4,096 bytes from GPU:0 to GPU:1") in texts
     assert ("GPU:1", "the program's own Python before train.py:12") in texts
+
+
+def test_a_wait_for_a_run_is_told_by_where_it_was_asked_for():
+    collector = Collector()
+    op = Event(0, "op", "a", "A", "GPU:0", "", 1, 0, 1_000, 8, "model.py:1", "", "", ())
+    run = Event(1, "run", "step", "run", "", "", 1, 90_000, 130_000, 0, "train.py:9", "", "", ())
+    for event in (
+        op,
+        run,
+        op._replace(number=2, start=95_000, end=96_000),
+        op._replace(number=3, start=120_000, end=125_000),
+    ):
+        collector.add(event)
+    data = as_data(About("runs", ended=130_000), collector, [])
+    assert [each["text"] for each in data["idle"]] == [
+        "the program's own Python before train.py:9",
+        "the host was preparing calls of step",
+    ]
 
 
 def test_what_is_saved_is_read_again(tmp_path):

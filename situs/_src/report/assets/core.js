@@ -124,7 +124,7 @@ situs.details = (title, subtitle, rows, colour) => {
       situs.el("span", { class: "chip", style: { background: colour ?? "var(--muted)" } }),
       situs.el("div", { class: "grow" }, situs.el("h2", {}, title), situs.el("div", { class: "muted" }, subtitle)),
       situs.el("button", { type: "button", class: "icon", "aria-label": "Close details", onclick: close }, "×")),
-    situs.el("dl", {}, rows.filter((row) => row && row[1] !== "" && row[1] !== null).flatMap(([name, value]) => [
+    situs.el("dl", {}, rows.filter((row) => row && row[1] !== "" && row[1] !== null && row[1] !== undefined).flatMap(([name, value]) => [
       situs.el("dt", {}, name), situs.el("dd", {}, value)])));
   panel.hidden = false;
   panel.onkeydown = (event) => { if (event.key === "Escape") close(); };

@@ -158,7 +158,7 @@ situs.GraphView = class {
     net.setGraph({ rankdir: "TB", nodesep: 18, ranksep: 34, edgesep: 8, marginx: group.parent ? 14 : 16, marginy: group.parent ? 14 : 16 });
     net.setDefaultEdgeLabel(() => ({}));
     for (const box of boxes) {
-      const title = Math.max(96, Math.max(box.title.length, box.sub.length * 0.85) * 7.3 + (box.group ? 54 : 32));
+      const title = Math.max(96, Math.max(box.title.length, box.sub.length * 0.85) * 7.7 + (box.group ? 54 : 32));
       box.inner = box.isOpen ? this.layout(box.group) : null;
       net.setNode(box.key, box.inner ? { width: Math.max(box.inner.width, title), height: box.inner.height + HEADER } : { width: title, height: 42 });
     }
@@ -310,7 +310,8 @@ situs.GraphView = class {
   /* Looking around. */
   fit() {
     const [wide, tall] = this.size ?? [1, 1], box = this.frame;
-    const room = Math.max(220, Math.min(tall + 24, innerHeight * 0.72, 680));
+    const byWidth = Math.max(0.28, Math.min(1.15, (box.clientWidth - 16) / wide));
+    const room = Math.max(200, Math.min(tall * byWidth + 32, innerHeight * 0.72, 680));
     box.style.height = `${room}px`;
     this.scale = Math.min(1.15, (box.clientWidth - 16) / wide, (room - 16) / tall);
     if (this.scale < 0.28) this.scale = Math.max(this.scale, Math.min(0.5, 0.28));

@@ -118,21 +118,21 @@ class Program:
             self._profiled += 1
         watcher = watch.watcher
         start = clock() if told is not None else 0.0
+        asked = recorder  # by the caller, or by who profiles; a watcher takes a compiled run as it is
         if watcher is not None:
-            began, noted = trace.now(), recorder or watcher.begin(self)
-            in_calls = recorder is not None or self._compiling is None or self.schedule is not None or stoppable
-            recorder = noted if in_calls else None
+            began, in_calls = trace.now(), True
+            recorder = noted = asked or watcher.begin(self)
         try:
             with below_autograd():  # nothing here is recorded for PyTorch's own gradients
                 if (swap.switch.on or self._swaps) and self._can_swap:
                     results = swap.run_swapping(self.plan, run, values, recorder)
                 elif (
                     self._compiling is not None
-                    and recorder is None
+                    and asked is None
                     and not stoppable
                     and (made := self._compiling.run(run, values)) is not None
                 ):
-                    results = made
+                    results, in_calls = made, False
                 elif self.schedule is not None:
                     results = self.schedule.run(run, values, recorder)
                 elif stoppable:
@@ -146,8 +146,8 @@ class Program:
                     results = self._function()(run, *values) if captured is None else captured
                 if not results:
                     self._wait()
-                if told is not None and recorder is not None:
-                    told.recorded(self.plan, recorder)
+                if told is not None and asked is not None:
+                    told.recorded(self.plan, asked)
                 elif told is not None and self._profiled > 1:
                     self._wait()
                     told.timed(self.plan, clock() - start)
