@@ -1,4 +1,4 @@
-"""``tf.config.reset`` on a real NVIDIA card: its memory goes back, and another policy takes hold. Skipped without one."""
+"""``tf.config.reset`` on a real NVIDIA card: memory goes back, another policy takes hold. Skipped without a card."""
 
 from __future__ import annotations
 
