@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV   ?= .venv
 BIN    := $(VENV)/bin
 
-.PHONY: venv dev demo dist docs test test-keras test-oldest coverage check bench clean
+.PHONY: venv dev demo dist docs test test-browser test-keras test-oldest coverage check bench clean
 
 venv: $(BIN)/.installed
 dev: $(BIN)/.installed-dev
@@ -39,6 +39,11 @@ check: dev
 # Several processes, each with one thread of its own; a fixed hash seed lets all of them collect the same tests.
 test: check
 	PYTHONHASHSEED=0 OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n auto
+
+# The report in a real browser: Chromium, or what SITUS_BROWSER names. `make test` runs these too, and skips them where
+# there is none.
+test-browser: dev
+	PYTHONHASHSEED=0 OMP_NUM_THREADS=1 $(BIN)/python -m pytest tests/browser
 
 # The oldest Python and packages that pyproject.toml allows, in an environment of their own. pip may bring that torch with
 # CUDA, which is 5 GB. `make test-oldest TESTS=tests/unit/eager` runs a part.

@@ -1,9 +1,10 @@
 """Strategies over devices and processes: sums against TensorFlow and bare PyTorch, replicas against one device.
 
-    python -m benchmarks.distribution [--tensorflow PYTHON] [--turns N] [--elements N]
+    python -m benchmarks.distribution [--tensorflow PYTHON] [--turns N] [--elements N] [--only PART ...]
 
 All processes talk over loopback, and the libraries take turns; the least time of all turns counts. Replicas are
 virtual GPUs on two threads. Losses of the same training on one device, 2 and 4 replicas and 2 processes must agree.
+On a machine with a card, two logical devices of it are compared with one, for the same batch.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.report import Bar, print_bars, print_machine
+from situs._src.base.devices.physical import find_cards
 
 PEERS = Path(__file__).parent / "peers"
 ROOT = Path(__file__).parent.parent
@@ -25,6 +27,7 @@ ELEMENTS = 25_000_000
 TURNS = 3
 TENSORFLOW_BAR, TORCH_BAR = 0.3, 1.3  # of their times for a sum
 MIRRORED_BAR = 1.2  # of one device's step, with the same batch
+CARD_BAR = 1.15  # the same, of one card
 TRACING_BAR = 1.5  # of one replica's
 ALIKE = 1e-5
 LONGEST = 600.0
@@ -113,13 +116,9 @@ def sums(pythons: dict[str, str], elements: int, turns: int) -> list[Bar]:
 
 def replicas(turns: int) -> list[Bar]:
     """Steps and tracing of replicas, and their bars."""
-    one = [trained("1", 512, threads=2) for _ in range(turns)]
-    two = [trained("2", 512, threads=2) for _ in range(turns)]
-    step = [min(each["seconds"] for each in runs) for runs in (one, two)]
-    print(f"\n{'a step, batch of 512':32}{'ms':>10}")
-    for name, seconds in zip(("1 device, 2 threads", "2 replicas, 2 threads"), step, strict=True):
-        print(f"  {name:30}{seconds * 1e3:>10.1f}")
-    traces = [min(trained(count, 64, threads=1)["traced"] for _ in range(turns)) for count in ("1", "8")]
+    step = _steps(("1", "2"), ("1 device, 2 threads", "2 replicas, 2 threads"), 512, turns)
+    runs = [[trained(count, 64, threads=1)["traced"] for count in ("1", "8")] for _ in range(turns)]
+    traces = [min(each) for each in zip(*runs, strict=True)]
     print(f"\n{'tracing':32}{'ms':>10}")
     for name, seconds in zip(("1 replica", "8 replicas"), traces, strict=True):
         print(f"  {name:30}{seconds * 1e3:>10.1f}")
@@ -127,6 +126,26 @@ def replicas(turns: int) -> list[Bar]:
         Bar("a step of 2 replicas on 2 cores", step[1] / step[0], MIRRORED_BAR, "x one device"),
         Bar("tracing of 8 replicas", traces[1] / traces[0], TRACING_BAR, "x one replica"),
     ]
+
+
+def _steps(kinds: tuple[str, str], names: tuple[str, str], width: int, turns: int) -> list[float]:
+    """The seconds of a step of one device and of two, which take turns."""
+    runs = [[trained(kind, width, threads=2) for kind in kinds] for _ in range(turns)]
+    found = [min(each["seconds"] for each in of_kind) for of_kind in zip(*runs, strict=True)]
+    print(f"\n{'a step, batch of 512':32}{'ms':>10}")
+    for name, seconds in zip(names, found, strict=True):
+        print(f"  {name:30}{seconds * 1e3:>10.2f}")
+    print(f"  {'calls that began beside one of another replica':48}{runs[-1][1]['together']}")
+    return found
+
+
+def card(turns: int) -> list[Bar]:
+    """A step of two logical devices of a card; nothing where there is none."""
+    if not find_cards():
+        print("\nThere is no card here: two logical devices of one were not compared with one.")
+        return []
+    step = _steps(("card1", "card2"), ("1 logical device of a card", "2 logical devices of a card"), 4096, turns)
+    return [Bar("a step of 2 logical devices of a card", step[1] / step[0], CARD_BAR, "x one device")]
 
 
 def losses() -> Bar:
@@ -146,13 +165,17 @@ def main() -> None:
     parser.add_argument("--tensorflow", help="an interpreter that can import TensorFlow")
     parser.add_argument("--turns", type=int, default=TURNS)
     parser.add_argument("--elements", type=int, default=ELEMENTS)
+    parts = ("sums", "replicas", "card", "losses")
+    parser.add_argument("--only", nargs="+", choices=parts, default=parts, help="which parts to run")
     given = parser.parse_args()
     pythons = {"situs": sys.executable, "torch": sys.executable}
     if given.tensorflow:
         pythons["tensorflow"] = given.tensorflow
     print_machine()
-    bars = sums(pythons, given.elements, given.turns)
-    print_bars([*bars, *replicas(given.turns), losses()])
+    bars = sums(pythons, given.elements, given.turns) if "sums" in given.only else []
+    bars += replicas(given.turns) if "replicas" in given.only else []
+    bars += card(given.turns) if "card" in given.only else []
+    print_bars([*bars, losses()] if "losses" in given.only else bars)
 
 
 if __name__ == "__main__":

@@ -1,6 +1,7 @@
 # Written by scripts/write_api.py: edit what the engine exports instead.
 
 from situs import audio as audio
+from situs import autodiff as autodiff
 from situs import autograph as autograph
 from situs import bitwise as bitwise
 from situs import compat as compat
@@ -12,6 +13,7 @@ from situs import dtypes as dtypes
 from situs import errors as errors
 from situs import experimental as experimental
 from situs import extend as extend
+from situs import feature_column as feature_column
 from situs import image as image
 from situs import initializers as initializers
 from situs import io as io
@@ -26,12 +28,14 @@ from situs import nest as nest
 from situs import nn as nn
 from situs import optimizers as optimizers
 from situs import placement as placement
+from situs import profiler as profiler
 from situs import quantization as quantization
 from situs import queue as queue
 from situs import ragged as ragged
 from situs import random as random
 from situs import raw_ops as raw_ops
 from situs import saved_model as saved_model
+from situs import sets as sets
 from situs import signal as signal
 from situs import sparse as sparse
 from situs import strings as strings
@@ -246,6 +250,7 @@ from situs._src.ops.tensor_proto import make_tensor_proto as make_tensor_proto
 from situs._src.ops.timing import timestamp as timestamp
 from situs._src.ragged.tensor import RaggedTensor as RaggedTensor
 from situs._src.ragged.tensor import RaggedTensorSpec as RaggedTensorSpec
+from situs._src.report.report import report as report
 from situs._src.runtime.dispatch import executing_eagerly as executing_eagerly
 from situs._src.sparse.sequences import edit_distance as edit_distance
 from situs._src.sparse.tensor import SparseTensor as SparseTensor

@@ -2,6 +2,7 @@
 
 # Written by scripts/write_api.py: edit what the engine exports instead.
 
+from situs._src.ops.image_boxes import draw_bounding_boxes as draw_bounding_boxes
 from situs._src.ops.image_codec import adjust_jpeg_quality as adjust_jpeg_quality
 from situs._src.ops.image_codec import decode_and_crop_jpeg as decode_and_crop_jpeg
 from situs._src.ops.image_codec import decode_bmp as decode_bmp
@@ -57,6 +58,9 @@ from situs._src.ops.image_measure import total_variation as total_variation
 from situs._src.ops.image_resize import ResizeMethod as ResizeMethod
 from situs._src.ops.image_resize import resize as resize
 from situs._src.ops.image_sampling import sample_distorted_bounding_box as sample_distorted_bounding_box
+from situs._src.ops.image_sampling import (
+    stateless_sample_distorted_bounding_box as stateless_sample_distorted_bounding_box,
+)
 from situs._src.ops.image_window import crop_and_resize as crop_and_resize
 from situs._src.ops.image_window import extract_patches as extract_patches
 from situs._src.ops.image_window import non_max_suppression as non_max_suppression

@@ -77,3 +77,33 @@ def layered(count: int, gpus: int = 4, seed: int = 0, memory: float | None = Non
     pairs = itertools.permutations(range(gpus + 1), 2)
     links = tuple(Link(a, b, 1e-5, 1e-10, (f"{a} out", f"{b} in")) for a, b in pairs)
     return Problem(tuple(nodes), tensors, devices, links)
+
+
+def tight_problem(seed: int, most: int = 7) -> Problem:
+    """A few nodes with pins, groups and weights that hardly fit, if at all: every device may have a limit."""
+    chance = random.Random(seed)
+    count, width = chance.randrange(2, most + 1), chance.randrange(2, 4)
+    nodes, tensors = [], []
+    for i in range(count):
+        times = [None if chance.random() < 0.08 else chance.random() * 5 for _ in range(width)]
+        if all(time is None for time in times):
+            times[0] = 1.0
+        allowed = tuple(sorted(chance.sample(range(width), chance.randrange(1, width + 1))))
+        group = chance.choice("pq") if chance.random() < 0.25 else None
+        pin = allowed if chance.random() < 0.3 else None
+        nodes.append(Node(f"n{i}", tuple(times), chance.randrange(12), chance.randrange(6), group, pin))
+        if chance.random() < 0.7:
+            takers = chance.sample(range(i + 1, count), min(chance.randrange(3), count - i - 1))
+            tensors.append(Tensor(i, float(chance.randrange(8)), tuple(sorted(takers))))
+    held = sum(node.weights for node in nodes) + chance.random() * sum(tensor.bytes for tensor in tensors)
+    devices = tuple(
+        Device(
+            f"D{d}",
+            "CPU" if d == width - 1 and chance.random() < 0.5 else "GPU",
+            int(held / width * chance.choice([0.8, 1.0, 1.2, 1.5])) + 2.0 if chance.random() < 0.9 else None,
+        )
+        for d in range(width)
+    )
+    pairs = itertools.permutations(range(width), 2)
+    links = tuple(Link(a, b, chance.random(), 0.05, ("bus",) if chance.random() < 0.3 else ()) for a, b in pairs)
+    return Problem(tuple(nodes), tuple(tensors), devices, links)

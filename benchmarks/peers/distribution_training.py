@@ -1,6 +1,8 @@
 """A training step under a strategy: DEVICES WIDTH [TURNS]. Prints how long its graph and a step take, and its losses.
 
-DEVICES is a number of virtual GPUs, 0 for the CPU without a strategy, or "workers" for processes told by TF_CONFIG.
+DEVICES is a number of virtual GPUs, 0 for the CPU without a strategy, "workers" for processes told by TF_CONFIG, or
+"card1" and "card2" for one logical device of a card, and for two. How many calls of different replicas went on at the
+same time in a recorded step is printed as well.
 """
 
 import json
@@ -11,12 +13,18 @@ import time
 import numpy as np
 
 import situs as tf
+from situs._src.runtime.run import program as programs
 
 given, width = sys.argv[1], int(sys.argv[2])
 turns = int(sys.argv[3]) if len(sys.argv) > 3 else 10
 os.environ["SITUS_VIRTUAL_GPUS"] = given if given.isdigit() else "0"
 BATCH = 512
-if given == "workers":
+if given.startswith("card"):
+    card = tf.config.list_physical_devices("GPU")[0]
+    parts = [tf.config.LogicalDeviceConfiguration(memory_limit=8192) for _ in range(int(given[4:]))]
+    tf.config.set_logical_device_configuration(card, parts)
+    strategy = tf.distribute.MirroredStrategy([f"/gpu:{number}" for number in range(len(parts))])
+elif given == "workers":
     strategy = tf.distribute.MultiWorkerMirroredStrategy()
 elif int(given):
     strategy = tf.distribute.MirroredStrategy()
@@ -57,5 +65,24 @@ for _ in range(turns):
     start = time.perf_counter()
     losses.append(float(step(*batch)))
     seconds.append(time.perf_counter() - start)
+
+
+def side_by_side():
+    """How many calls of a recorded step began while a call on another device went on."""
+    recorded = []
+    programs.listener = lambda plan, recorder: recorded.append(recorder.events)
+    for _ in range(2):
+        step(*batch)
+    programs.listener = None
+    events = sorted(recorded[-1], key=lambda event: event.start)
+    return sum(
+        any(other.start < event.start < other.end and other.call.device is not event.call.device for other in events)
+        for event in events
+    )
+
+
 if strategy.extended.should_checkpoint:
-    print(json.dumps({"traced": traced, "seconds": min(seconds), "losses": losses[:8]}), flush=True)
+    found = {"traced": traced, "seconds": min(seconds), "losses": losses[:8]}
+    if given in ("2", "card2"):
+        found["together"] = side_by_side()
+    print(json.dumps(found), flush=True)

@@ -4,6 +4,7 @@
 
 from situs._src.distribute.absent import ParameterServerStrategy as ParameterServerStrategy
 from situs._src.distribute.absent import TPUStrategy as TPUStrategy
+from situs._src.distribute.context import experimental_set_strategy as experimental_set_strategy
 from situs._src.distribute.context import get_replica_context as get_replica_context
 from situs._src.distribute.context import get_strategy as get_strategy
 from situs._src.distribute.context import has_strategy as has_strategy
@@ -21,6 +22,7 @@ from situs._src.distribute.reduction import ReductionToOneDevice as ReductionToO
 from situs._src.distribute.strategy import MirroredStrategy as MirroredStrategy
 from situs._src.distribute.strategy import OneDeviceStrategy as OneDeviceStrategy
 from situs._src.distribute.strategy import ReplicaContext as ReplicaContext
+from situs._src.distribute.strategy import RunOptions as RunOptions
 from situs._src.distribute.strategy import Strategy as Strategy
 from situs._src.distribute.strategy import StrategyExtended as StrategyExtended
 from situs._src.distribute.values import DistributedValues as DistributedValues

@@ -2,6 +2,8 @@
 
 # Written by scripts/write_api.py: edit what the engine exports instead.
 
+from situs._src.distribute.loss_scaling import compute_average_loss as compute_average_loss
+from situs._src.distribute.loss_scaling import scale_regularization_loss as scale_regularization_loss
 from situs._src.ops.math import sigmoid as sigmoid
 from situs._src.ops.math import tanh as tanh
 from situs._src.ops.nn.activation import crelu as crelu
@@ -20,6 +22,7 @@ from situs._src.ops.nn.activation import softsign as softsign
 from situs._src.ops.nn.attention import dot_product_attention as dot_product_attention
 from situs._src.ops.nn.bias import bias_add as bias_add
 from situs._src.ops.nn.candidates import compute_accidental_hits as compute_accidental_hits
+from situs._src.ops.nn.candidates import learned_unigram_candidate_sampler as learned_unigram_candidate_sampler
 from situs._src.ops.nn.conv import atrous_conv2d as atrous_conv2d
 from situs._src.ops.nn.conv import conv1d as conv1d
 from situs._src.ops.nn.conv import conv2d as conv2d
@@ -62,15 +65,16 @@ from situs._src.ops.nn.pool import max_pool2d as max_pool2d
 from situs._src.ops.nn.pool import max_pool3d as max_pool3d
 from situs._src.ops.nn.pool import max_pool_with_argmax as max_pool_with_argmax
 from situs._src.ops.nn.pool import pool as pool
-from situs._src.ops.nn.sampled_loss import compute_average_loss as compute_average_loss
 from situs._src.ops.nn.sampled_loss import nce_loss as nce_loss
 from situs._src.ops.nn.sampled_loss import sampled_softmax_loss as sampled_softmax_loss
-from situs._src.ops.nn.sampled_loss import scale_regularization_loss as scale_regularization_loss
 from situs._src.ops.rearrange import depth_to_space as depth_to_space
 from situs._src.ops.rearrange import space_to_batch as space_to_batch
 from situs._src.ops.rearrange import space_to_depth as space_to_depth
 from situs._src.ops.search import in_top_k as in_top_k
 from situs._src.ops.search import top_k as top_k
+from situs._src.sparse.beam_search import ctc_beam_search_decoder as ctc_beam_search_decoder
+from situs._src.sparse.lookups import embedding_lookup_sparse as embedding_lookup_sparse
+from situs._src.sparse.lookups import safe_embedding_lookup_sparse as safe_embedding_lookup_sparse
 from situs._src.sparse.sequences import ctc_greedy_decoder as ctc_greedy_decoder
 from situs._src.sparse.sequences import ctc_loss as ctc_loss
 from situs.nn import experimental as experimental

@@ -4,6 +4,7 @@
 
 from situs._src.ops.nn.candidates import all_candidate_sampler as all_candidate_sampler
 from situs._src.ops.nn.candidates import fixed_unigram_candidate_sampler as fixed_unigram_candidate_sampler
+from situs._src.ops.nn.candidates import learned_unigram_candidate_sampler as learned_unigram_candidate_sampler
 from situs._src.ops.nn.candidates import log_uniform_candidate_sampler as log_uniform_candidate_sampler
 from situs._src.ops.nn.candidates import uniform_candidate_sampler as uniform_candidate_sampler
 from situs._src.ops.random import categorical as categorical

@@ -156,3 +156,26 @@ def test_a_trace_has_the_card_as_a_device(run_python):
         "print(sorted(d.device for d in m.step_stats.dev_stats))"
     )
     assert f"{LOCAL}/device:GPU:0" in out.splitlines()[-1]
+
+
+def test_large_feeds_that_change_in_every_run_arrive_whole(run_python):
+    """They go through pinned memory, which the host fills anew while the card is still at the runs before."""
+    out = run_python(
+        "import numpy as np\nimport situs as tf\n"
+        "with tf.device('/gpu:0'):\n"
+        "    total = tf.Variable(tf.zeros([300_000]))\n"
+        "    @tf.function\n"
+        "    def step(x):\n"
+        "        y = x\n"
+        "        for _ in range(10): y = y * 2.0 - x\n"
+        "        total.assign_add(y)\n"
+        "        return tf.reduce_sum(y[:10])\n"
+        "    fed = np.empty(300_000, np.float32)\n"
+        "    for turn in range(200):\n"
+        "        fed[:] = turn % 7\n"
+        "        made = step(tf.constant(fed) if turn % 2 else fed)\n"
+        "    right = float(sum(turn % 7 for turn in range(200)))\n"
+        "    assert np.all(total.numpy() == right), (total.numpy()[:3], right)\n"
+        "print('whole')"
+    )
+    assert "whole" in out.splitlines()

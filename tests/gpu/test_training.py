@@ -256,7 +256,8 @@ x, y = rng.normal(size=(256, 300)).astype('float32'), rng.integers(0, 4, 256)
 weights = [rng.normal(size=shape).astype('float32') * 0.1 for shape in ((300, 32), (32,), (32, 4), (4,))]
 def losses(device, **options):
     with tf.device(device):
-        model = keras.Sequential([keras.Input((300,)), keras.layers.Dense(32, activation='relu'), keras.layers.Dense(4)])
+        layers = [keras.layers.Dense(32, activation='relu'), keras.layers.Dense(4)]
+        model = keras.Sequential([keras.Input((300,)), *layers])
         model.set_weights(weights)
         model.compile(keras.optimizers.SGD(0.1), keras.losses.SparseCategoricalCrossentropy(from_logits=True))
         return model.fit(x, y, batch_size=8, epochs=12, shuffle=False, verbose=0, **options).history

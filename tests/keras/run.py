@@ -113,7 +113,7 @@ def tests_of_keras(python: str) -> Path:
     """The folder that has Keras' tests, for an interpreter that has Keras installed. Imports nothing of it."""
     ask = "import importlib.util as u; print(u.find_spec('keras').submodule_search_locations[0])"
     found = subprocess.run([python, "-c", ask], capture_output=True, text=True, check=True)
-    return Path(found.stdout.strip()) / "src"
+    return (Path(found.stdout.strip()) / "src").resolve()  # pytest names tests by where they really are
 
 
 def run(

@@ -61,7 +61,9 @@ def as_function(row):
 def test_an_op_in_a_region_gives_what_it_gives_alone(fast, monkeypatch, row):
     monkeypatch.setattr(compiled_region, "TRIALS", 0)
     monkeypatch.setattr(inductor, "missing", lambda on_card: None)
-    monkeypatch.setattr(inductor, "compiled", lambda traced, exact=False: lambda values: traced.graph(*values))
+    monkeypatch.setattr(
+        inductor, "compiled", lambda traced, exact=False, elsewhere=False: lambda values: traced.graph(*values)
+    )
     monkeypatch.setattr(compiled_region.CompiledRegion, "_difference", lambda *args: "")  # it is looked for here
     function, arrays = as_function(row)
     with tf.device("/cpu:0"):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import itertools
 import json
 import random
 from types import ModuleType
@@ -13,10 +14,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from situs._src.placement.search import compiled, published, pure
+from situs._src.placement.search.conflict import InfeasibleError, wishes_of, without
 from situs._src.placement.search.flat import flatten
-from situs._src.placement.search.problem import OBJECTIVES, Problem
+from situs._src.placement.search.problem import OBJECTIVES, Objective, Problem
+from situs._src.placement.search.search import search
 from situs._src.placement.search.simulate import simulate
-from tests.placement_graphs import PUBLISHED, random_problem
+from tests.placement_graphs import PUBLISHED, random_problem, tight_problem
 
 FILES = sorted(PUBLISHED.glob("*/*.json"))
 needs_workloads = pytest.mark.skipif(not FILES, reason="the published workloads are not beside this checkout")
@@ -123,3 +126,53 @@ def holds(problem, devices, tensor, e, now):
     is_relay = any(len(route) > 1 and route[0].target == e for route in problem.routes.values())
     last = max(own, *sends) if e == home or is_relay else own
     return last >= now or (not takers and e == home)
+
+
+def best_by_definition(problem: Problem, objective: Objective) -> float:
+    """The least value of all placements that keep to every wish, each simulated; infinite if there is none."""
+    best = float("inf")
+    for devices in itertools.product(*(problem.candidates(v) for v in range(len(problem.nodes)))):
+        placement = {node.name: problem.devices[d].name for node, d in zip(problem.nodes, devices, strict=True)}
+        if len({(node.group, placement[node.name]) for node in problem.nodes if node.group}) > len(
+            {node.group for node in problem.nodes if node.group}
+        ):
+            continue
+        found = simulate(problem, placement, objective)
+        if not found.violations:
+            best = min(best, found.value)
+    return best
+
+
+@given(st.integers(0, 10**9), st.sampled_from(OBJECTIVES))
+@settings(max_examples=25, deadline=None)
+def test_tight_problems_are_solved_as_well_as_can_be_or_refused_with_a_smallest_conflict(seed, objective):
+    problem = tight_problem(seed, most=5)
+    best = best_by_definition(problem, objective)
+    if best < float("inf"):
+        plan = search(problem, objective, seed=seed, moves=500)
+        assert plan.forecast.value == pytest.approx(best)
+        assert plan.bound == plan.forecast.value
+        return
+    with pytest.raises(InfeasibleError) as caught:
+        search(problem, objective, seed=seed, moves=500)
+    found = caught.value.wishes
+    assert found
+    subjects = {(wish.kind, wish.subject) for wish in found}
+    only = without(problem, [wish for wish in wishes_of(problem) if (wish.kind, wish.subject) not in subjects])
+    assert best_by_definition(only, objective) == float("inf")
+    for wish in found:
+        assert best_by_definition(without(only, [wish]), objective) < float("inf")
+
+
+@given(st.integers(0, 10**9), st.sampled_from(OBJECTIVES))
+@settings(max_examples=40, deadline=None)
+def test_a_search_is_never_worse_than_where_it_starts(seed, objective):
+    problem = random_problem(seed, most=40, devices=4)
+    try:
+        plan = search(problem, objective, seed=seed, moves=200)
+    except InfeasibleError:
+        return
+    assert not simulate(problem, plan.placement, objective).violations
+    assert all(value is None or plan.forecast.value <= value for value in plan.tried.values())
+    assert plan.bound <= plan.forecast.value
+    assert search(problem, objective, seed=seed, moves=200).placement == plan.placement

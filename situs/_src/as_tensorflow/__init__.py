@@ -12,6 +12,7 @@ load_keras.py  ``tf.keras``: the package keras, imported with Situs beneath
 for_keras.py   what that package asks for besides
 keras_changes.py     what is changed in modules of Keras when they are imported
 lazy_logs.py         when the losses of a batch are read
+fused_recurrent.py   Keras' LSTM as one op
 fused_updates.py     steps of Keras' optimizers as one op
 chief_only.py        which process writes the files of Keras' callbacks
 older_optimizers.py  optimizers of TensorFlow 1 in ``model.compile``

@@ -39,7 +39,8 @@ class Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
     def take_name(self) -> None:
         """Lets Keras know its backend, and tensors, by the name of TensorFlow."""
         os.environ.setdefault("KERAS_BACKEND", "tensorflow")
-        importlib.import_module("situs._src.base.tensor").Tensor.__module__ = "tensorflow.python.framework.tensor"
+        for module, name, known_as in _KNOWN_AS:
+            getattr(importlib.import_module(module), name).__module__ = f"tensorflow.python.{known_as}"
 
     def prepare(self) -> None:
         """Sets what holds under TensorFlow's name."""
@@ -91,6 +92,12 @@ class Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
         return next((found for base in self._bases if (found := _imported(f"{base}.{below}"))), None)
 
 
+# Classes that Keras knows by the names of their modules.
+_KNOWN_AS = (
+    ("situs._src.base.tensor", "Tensor", "framework.tensor"),
+    ("situs._src.sparse.tensor", "SparseTensor", "framework.sparse_tensor"),
+    ("situs._src.ragged.tensor", "RaggedTensor", "ops.ragged.ragged_tensor"),
+)
 _BASES = {"v1": "situs.compat.v1", "v2": "situs"}
 
 

@@ -24,7 +24,7 @@ from situs._src.ir.graph.function import FunctionGraph
 from situs._src.ops import control
 
 # Namespaces of TensorFlow that Situs does not have yet.
-LATER = ("lite", "profiler", "sets")
+LATER = ("lite",)
 
 
 class FuncGraph(FunctionGraph):
@@ -122,6 +122,18 @@ def _data_structures() -> dict[str, Any]:
     return {"ListWrapper": tracking.ListWrapper, "_DictWrapper": tracking.DictWrapper}
 
 
+def _compressed_rows() -> dict[str, Any]:
+    """Sparse matrices for products: they stay sparse tensors."""
+    from situs._src.sparse.products import sparse_matmul
+    from situs._src.sparse.tensor import SparseTensor
+
+    return {
+        "sparse_tensor_to_csr_sparse_matrix": SparseTensor,
+        "sparse_matrix_sparse_mat_mul": lambda a, b, type: sparse_matmul(a, b),
+        "csr_sparse_matrix_to_sparse_tensor": lambda matrix, type: matrix,
+    }
+
+
 # The names of modules below ``tensorflow``.
 _MODULES: dict[str, Callable[[], dict[str, Any]]] = {
     "__internal__": _internal,
@@ -151,7 +163,7 @@ _MODULES: dict[str, Callable[[], dict[str, Any]]] = {
     "python.framework.type_spec_registry": _type_spec_registry,
     "python.ops.linalg": dict,
     "python.ops.linalg.sparse": dict,
-    "python.ops.linalg.sparse.sparse_csr_matrix_ops": dict,
+    "python.ops.linalg.sparse.sparse_csr_matrix_ops": _compressed_rows,
     "python.trackable": dict,
     "python.trackable.data_structures": _data_structures,
     "python.util.deprecation": lambda: {"silence": nullcontext, "_PRINT_DEPRECATION_WARNINGS": False},
@@ -183,7 +195,7 @@ class _Named(ModuleType):
             raise AttributeError(name)
         if f"{self.__name__}.{name}".partition(".")[2] in _MODULES:
             return importlib.import_module(f"{self.__name__}.{name}")
-        if self.__name__.partition(".")[2] in LATER or "sparse_csr" in self.__name__:
+        if self.__name__.partition(".")[2] in LATER:
             return refusing(f"{self.__name__}.{name}")
         if self.__name__ == "tensorflow.experimental":
             return getattr(importlib.import_module("situs.experimental"), name)

@@ -155,6 +155,7 @@ _PYTHON: dict[str, tuple[str, ...]] = {
 }
 # Names there that are public under another one.
 _RENAMED = {
+    ("framework.config", "disable_op_determinism"): ("situs._src.runtime.eager.determinism", "relax"),
     ("framework.config", "is_op_determinism_enabled"): ("situs._src.runtime.eager.determinism", "is_required"),
     ("framework.tensor_util", "constant_value"): (V2, "get_static_value"),
     ("framework.tensor_util", "is_tf_type"): (V2, "is_tensor"),

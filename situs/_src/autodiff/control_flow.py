@@ -17,7 +17,7 @@ from typing import Any
 from situs._src.autodiff.graph import differentiate, operations_before
 from situs._src.autodiff.residuals import IterationView, ResultView, See, View, history_of, with_shape
 from situs._src.base import dtype as dt
-from situs._src.base.devices.scope import here
+from situs._src.base.devices.scope import device, here
 from situs._src.base.dtype import DType, variant
 from situs._src.base.shapes import SCALAR, TensorShape
 from situs._src.base.tensor import Tensor, read
@@ -186,7 +186,9 @@ def _while_gradient(
     sources = [body.arguments[n] for n in states] + [body.captures.get(outside[n]) for n in invariants]
 
     def step(number: Any, *state: Any) -> list[Any]:
-        view = IterationView(body, _see, _node, get_row([history], number, dtype=variant, row_shape=SCALAR))
+        with device(None):  # lists are the host's
+            row = get_row([history], number, dtype=variant, row_shape=SCALAR)
+        view = IterationView(body, _see, _node, row)
         of_saved = _saved_gradients(history_grad, number, saved, view)
         given = _spread(states, state[: len(states)], len(body.results))
         made = _gradients(view, [*body.results, *saved], [*given, *of_saved], sources)
@@ -198,9 +200,9 @@ def _while_gradient(
         return [number - 1, *before, *[total if grad is None else _plus(total, grad) for total, grad in pairs]]
 
     shapes = [SCALAR, *[_common_shape(starts[n], output[n]) for n in states], *[total.shape for total in sums]]
-    _, *found = settling_loop(
-        lambda number, *state: number >= 0, step, [length([history]) - 1, *first, *sums], shapes, "backward"
-    )
+    with device(None):  # the number is the host's, wherever the loop is pinned to
+        last = length([history]) - 1
+    _, *found = settling_loop(lambda number, *state: number >= 0, step, [last, *first, *sums], shapes, "backward")
     of_states, of_invariants = found[: len(states)], found[len(states) :]
     rest = [number for number in numbers if number not in states]
     of_states += [_zeros_for(input[number]) for number in rest]

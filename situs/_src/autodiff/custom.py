@@ -5,6 +5,9 @@ The rule of that operation calls the function's own gradient; how the results we
 
     args ----> f ----> results ----> CustomGradient ----> results
        '-----------------------------'      rule: grad_fn(grads) for args, None for what came out of f
+
+A graph that is written down, as ``tf.saved_model.save`` does, has the operation but not the function's own gradient,
+which is Python code: what is loaded computes the results, and says so where its gradient is asked for.
 """
 
 from __future__ import annotations
@@ -18,12 +21,13 @@ from situs._src.autodiff.graph import Origins
 from situs._src.autodiff.graph_tape import GraphRecording, is_variable, state_or_tensor
 from situs._src.autodiff.tape import GradientTape
 from situs._src.base.devices.scope import here, record_on
-from situs._src.base.errors import ArgumentError, DTypeError
+from situs._src.base.errors import ArgumentError, DTypeError, UnimplementedError
 from situs._src.base.export import export
 from situs._src.base.shapes import TensorShape
 from situs._src.base.tensor import Tensor, is_tensor
 from situs._src.base.tree import flatten, put_together, take_apart
 from situs._src.ir.graph.graph import Graph
+from situs._src.ir.graph.objects import install
 from situs._src.ir.graph.tensor import SymbolicTensor
 from situs._src.ops.array import identity
 from situs._src.ops.constant import convert_to_tensor, zeros_like
@@ -32,6 +36,25 @@ from situs._src.ops.inner import building, graph_for, hold, symbolic
 from situs._src.runtime.eager.tape import Tape, has_gradient
 from situs._src.variables.capture import captured_variable
 from situs._src.variables.eager import Variable
+
+
+class OwnGradient:
+    """The gradient of a function, as the function itself says it; None in a graph that was read from a file."""
+
+    def __init__(self, call: Callable[..., list[Any]] | None) -> None:
+        self._call = call
+
+    def __call__(self, *grads: Any) -> list[Any]:
+        """The gradients of the arguments and variables."""
+        if self._call is None:
+            raise UnimplementedError(
+                "The gradient of a function of tf.custom_gradient is Python code, which is not saved with its graph. "
+                "Train the model that was saved, or make the function anew."
+            )
+        return self._call(*grads)
+
+
+install(OwnGradient, "own_gradient", lambda gradient, place: ("", []), lambda text, graphs, inputs: OwnGradient(None))
 
 _custom = op("CustomGradient", "results: any*, args: any* -> output: any*", grad_fn=None)
 
@@ -121,8 +144,9 @@ def _is_given(variable: Any, tensors: list[Any]) -> bool:
     return any(origins.key(tensor) == state for tensor in tensors if isinstance(tensor, SymbolicTensor))
 
 
-def _pass(results: list[Tensor], args: list[Any], grad_fn: Callable[..., list[Any]]) -> list[Any]:
+def _pass(results: list[Tensor], args: list[Any], gradient: Callable[..., list[Any]]) -> list[Any]:
     """The results, having passed through the operation with that gradient."""
+    grad_fn = OwnGradient(gradient)
     graph = graph_for([*results, *args])
     if graph is None:
         return _custom.many(results, args, grad_fn=grad_fn)

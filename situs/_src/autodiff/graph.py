@@ -35,6 +35,7 @@ from situs._src.runtime.eager.tape import Keys, has_gradient
 from situs._src.runtime.eager.tensor import EagerTensor
 from situs._src.variables.capture import captured_variable
 from situs._src.variables.eager import Variable, variable_behind
+from situs._src.variables.replication import strategies
 
 Key = Callable[[Any], int]
 
@@ -67,6 +68,7 @@ def gradients(
     Returns:
         One gradient for each x.
     """
+    strategies.differs("gradients by tf.gradients, which may go through a meeting of replicas")
     targets, sources = _tensors(ys), [_source(x) for x in flatten(xs)]
     choice = as_choice(unconnected_gradients)
     graph = _graph_of([*targets, *sources])

@@ -207,16 +207,24 @@ def verify_kernels() -> bool:
     return os.environ.get("SITUS_VERIFY", "") not in ("", "0")
 
 
-def compile_graphs() -> bool | None:
-    """``SITUS_COMPILE``: whether graphs are compiled, whatever the program says; None leaves it to that.
+def compile_graphs() -> bool | str:
+    """``SITUS_COMPILE``: whether graphs are compiled, whatever the program says; "auto" leaves it to that.
+
+    "auto-cpu" does so too, and has programs on the CPU compiled in the background, as those on cards are.
 
     Raises:
-        InvalidArgumentError: it is set to something else than 1 or 0.
+        InvalidArgumentError: it is set to something else.
     """
     text = os.environ.get("SITUS_COMPILE", "").strip().lower()
-    if text not in _ON_OR_OFF:
-        raise ArgumentError(f"Cannot read SITUS_COMPILE={shown(text)}. Write 1 to compile graphs, 0 for never.")
-    return _ON_OR_OFF[text]
+    if text in ("", "auto", "auto-cpu"):
+        return text or "auto"
+    found = _ON_OR_OFF.get(text)
+    if found is None:
+        raise ArgumentError(
+            f"Cannot read SITUS_COMPILE={shown(text)}. Write 1 to compile graphs, 0 for never, auto to compile those "
+            "on cards that run for long, or auto-cpu for those on CPUs as well."
+        )
+    return found
 
 
 def cpp_compilers() -> tuple[str, ...]:

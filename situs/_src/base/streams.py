@@ -47,7 +47,7 @@ def of_seeds(seed: int, seed2: int) -> Position:
 class Stream:
     """The stream of one operation. Safe to use from many threads."""
 
-    __slots__ = ("_lock", "_next")
+    __slots__ = ("__weakref__", "_lock", "_next")
 
     def __init__(self, begin: Position) -> None:
         self._next = begin
@@ -72,6 +72,11 @@ class Again:
     def __init__(self, stream: Stream) -> None:
         self._stream = stream
         self._begin: Position | None = None
+
+    @property
+    def stream(self) -> Stream:
+        """The stream that it draws from."""
+        return self._stream
 
     def reserve(self, blocks: int) -> Position:
         """Where the draw begins."""

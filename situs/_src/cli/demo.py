@@ -1,13 +1,16 @@
 """``situs demo``: a program placed on the devices of this machine, with its log and its reasons.
 
 With four GPUs it uses them; with fewer it splits the first card in four; without a card it uses
-four virtual GPUs. The program is the same in all three.
+four virtual GPUs. The program is the same in all three. It ends with the address of a report on the program.
 """
 
 from __future__ import annotations
 
 import argparse
+import linecache
 import os
+import tempfile
+from pathlib import Path
 from typing import Any
 
 from situs._src.base.devices.inventory import process
@@ -16,6 +19,7 @@ from situs._src.base.settings import VirtualGpus
 from situs._src.cli import devices
 
 GPUS = 4
+NAME = "<demo>"  # of the program
 PROGRAM = """
 import situs as tf
 tf.debugging.set_log_device_placement(True)
@@ -46,16 +50,27 @@ def add_command(commands: Any) -> None:
 
 def run(arguments: argparse.Namespace) -> None:
     """Runs the demonstration."""
-    from situs._src.inspect.explain import explain  # here, because it loads PyTorch
+    from situs._src.inspect.explain import explain  # here, because these load PyTorch
+    from situs._src.report.report import Report
 
     print(_provide_gpus())
     devices.run(argparse.Namespace(json=False))
     print("The program:\n")
     print("\n".join(f"    {line}" for line in PROGRAM.strip().splitlines()))
     print("\nWhat it prints:\n", flush=True)
-    exec(compile(PROGRAM, "<demo>", "exec"), {"__name__": "__demo__"})
+    path = Path(tempfile.gettempdir()) / "situs-demo.html"
+    linecache.cache[NAME] = (
+        len(PROGRAM),
+        None,
+        PROGRAM.splitlines(keepends=True),
+        NAME,
+    )
+    with Report(path, "situs demo", "situs demo"):
+        exec(compile(PROGRAM, NAME, "exec"), {"__name__": "__demo__"})
     print("\nWhy each op ran where it did:\n")
     print(explain())
+    print(f"\nThe whole story, as a page: {path.as_uri()}")
+    print("Of any program: situs run --report out.html program.py")
 
 
 def _provide_gpus() -> str:

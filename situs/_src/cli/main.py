@@ -2,7 +2,8 @@
 
 situs devices [--json]    the devices of this machine, without touching a card
 situs demo                a program placed on them, explained
-situs run PROGRAM         a TensorFlow program, as it is
+situs run PROGRAM         a TensorFlow program, as it is; with --report FILE, a page about where everything ran
+situs report A [B]        a page of a report that was saved as data, or of two side by side
 situs launch -n N PROGRAM a program in several processes, which train together
 situs memory PROGRAM      what filled the memory of the GPUs while a program ran
 situs profile PROGRAM     what the operations of a program cost, measured for the dynamic placer
@@ -21,7 +22,7 @@ from collections.abc import Sequence
 
 import situs
 from situs._src.base.errors import SitusError
-from situs._src.cli import completion, demo, devices, launch, memory, output, place, profile, run
+from situs._src.cli import completion, demo, devices, launch, memory, output, place, profile, report, run
 
 STATUSES = """\
 exit status:
@@ -74,6 +75,7 @@ def _parser() -> argparse.ArgumentParser:
     devices.add_command(commands)
     demo.add_command(commands)
     run.add_command(commands)
+    report.add_command(commands)
     launch.add_command(commands)
     memory.add_command(commands)
     profile.add_command(commands)

@@ -4,6 +4,7 @@
     situs place graph.json --budget 30 --out plan.json           the plan as a file, which can be edited
     situs place graph.json --from plan.json                      that plan as it is, checked and simulated again
     situs place graph.json --compare plan.json                   a new plan, and what is different
+    situs place graph.json --report plan.html                    the plan as a page: timeline, graph, tables
     situs place workload.json --objective max_load --out split.json --picture timeline.html
 
 GRAPH is a placement problem (``situs.placement.problem``); a graph that Situs or TensorFlow wrote (``.pb``,
@@ -65,6 +66,7 @@ def add_command(commands: Any) -> None:
     parser.add_argument("--seed", metavar="N", type=int, default=0, help="the same seed gives the same placement")
     parser.add_argument("--out", metavar="FILE", help="write the plan, or the split of a published workload")
     parser.add_argument("--picture", metavar="FILE", help="write a timeline (.svg, .html)")
+    parser.add_argument("--report", metavar="FILE", help="write a report on the plan: a page (.html) or data (.json)")
     parser.add_argument("--from", metavar="PLAN", dest="plan", help="keep to a plan that was written before")
     parser.add_argument("--compare", metavar="PLAN", help="say what is different from a plan")
     parser.add_argument("--json", action="store_true", help="print the plan as JSON instead of a table")
@@ -75,6 +77,8 @@ def run(arguments: argparse.Namespace) -> int:
     """Places a graph, prints a table, and writes what was asked for."""
     if arguments.picture is not None:
         picture.check_name(arguments.picture)
+    if arguments.report is not None and Path(arguments.report).suffix.lower() not in (".html", ".json"):
+        raise ArgumentError(f"A report is written as .html or .json, got {shown(arguments.report)}.")
     other = load(arguments.compare) if arguments.compare else None
     kept = load(arguments.plan) if arguments.plan else None
     graph = read_graph(arguments.graph, arguments.objective)
@@ -100,6 +104,8 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.picture is not None:
         title = f"{Path(arguments.graph).name}: {plan.objective} {plan.forecast.value:.6g} {graph.unit}"
         picture.save(simulate(problem, plan.placement, plan.objective), arguments.picture, title)
+    if arguments.report is not None:
+        _write_report(arguments.report, plan, problem, graph)
     return 0
 
 
@@ -205,6 +211,19 @@ def _write(path: str, plan: Plan, graph: Graph) -> None:
     data = _data(plan, graph)
     try:
         Path(path).write_text(json.dumps(data, indent=1) + "\n", encoding="utf-8")
+    except OSError as error:
+        raise PermissionDeniedError(f"Cannot write {shown(path)}: {error.strerror}.") from None
+
+
+def _write_report(path: str, plan: Plan, problem: Problem, graph: Graph) -> None:
+    from situs._src.report import page  # here, because these load PyTorch
+    from situs._src.report.planned import planned
+
+    simulation = simulate(problem, plan.placement, plan.objective)
+    data = planned(problem, plan, simulation, "A plan of the placer", 1e-3 if graph.is_published else 1.0)
+    text = json.dumps(data) if path.lower().endswith(".json") else page.page([data])
+    try:
+        Path(path).write_text(text, encoding="utf-8")
     except OSError as error:
         raise PermissionDeniedError(f"Cannot write {shown(path)}: {error.strerror}.") from None
 

@@ -4,6 +4,7 @@
     situs run --dialect v1 old.py               TensorFlow 1: ops build graphs, which sessions run
     situs run -m package.train                  a module, as python -m runs it
     situs run --missing names.json train.py     what the program uses and Situs lacks, written to a file
+    situs run --report out.html train.py        where everything ran, why, how long, and what filled the memory: a page
 
 The program runs as ``python PROGRAM`` would run it, and the exit status is the program's. If it fails for want of a
 name, the last lines say which, where, and what to do.
@@ -14,6 +15,7 @@ from __future__ import annotations
 import argparse
 import sys
 import traceback
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +28,7 @@ def add_command(commands: Any) -> None:
     parser = commands.add_parser("run", help="run a TensorFlow program as it is, on Situs")
     parser.add_argument("--dialect", choices=["v1", "v2"], help="TensorFlow 1 or 2; told from the program by default")
     parser.add_argument("--missing", metavar="FILE", help="write the names that the program uses and Situs lacks")
+    parser.add_argument("--report", metavar="FILE", help="write a report on the run: a page (.html) or data (.json)")
     parser.add_argument("-m", dest="module", metavar="MODULE", help="run a module, as python -m does")
     parser.add_argument(
         "arguments", metavar="PROGRAM ...", nargs=argparse.REMAINDER, help="a file, and what it is given"
@@ -47,9 +50,27 @@ def run(arguments: argparse.Namespace) -> int:
         print("situs: TensorFlow is installed here too; this program gets Situs.", file=sys.stderr)
     install.install_as_tensorflow(dialect, replace=True)
     top = roots.root("tensorflow", dialect)
-    status = program.run(path, given, arguments.module, lambda error: _explained(error, path, dialect, top))
+    status = _run(path, given, arguments, lambda error: _explained(error, path, dialect, top))
     if arguments.missing is not None:
         missing.write(arguments.missing, path, missing.lacking(Path(path).read_text(encoding="utf8"), top))
+    return status
+
+
+def _run(path: str, given: list[str], arguments: argparse.Namespace, explain: Callable[[BaseException], str]) -> int:
+    """Runs the program, with a report around it if one is wished for; that is written however the program ends."""
+    if arguments.report is None:
+        return program.run(path, given, arguments.module, explain)
+    from situs._src.report.report import Report
+
+    report = Report(arguments.report, Path(path).name, path, given)
+
+    def failed(error: BaseException) -> str:
+        report.fail(error)
+        return explain(error)
+
+    with report:
+        status = program.run(path, given, arguments.module, failed)
+    print(f"situs: the report is in {Path(arguments.report).resolve().as_uri()}", file=sys.stderr)
     return status
 
 

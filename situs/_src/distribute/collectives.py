@@ -20,22 +20,22 @@ from situs._src.base.shapes import TensorShape
 from situs._src.base.tensor import Tensor
 from situs._src.distribute.communication import CommunicationOptions
 from situs._src.distribute.workers import joined
-from situs._src.ir.registry.traits import BLOCKS
+from situs._src.ir.registry.traits import BLOCKS, COLLECTIVE
 from situs._src.ops.constant import zeros
 from situs._src.ops.define import CPU, GPU, op, same_shape
 
 _all_reduce = op(
     "CollectiveReduceMany",
     "inputs: T* -> sums: T*",
-    traits={BLOCKS},
+    traits={BLOCKS, COLLECTIVE},
     stateful=True,
     T=FIXED,
     bytes_per_pack=0,
     timeout_seconds=0.0,
     implementation="AUTO",
 )
-_from_chief = op("CollectiveFromChief", "input: T -> data: T", traits={BLOCKS}, stateful=True, T=FIXED)
-_gather = op("CollectiveGatherRows", "input: T -> data: T", traits={BLOCKS}, stateful=True, T=FIXED, axis=0)
+_from_chief = op("CollectiveFromChief", "input: T -> data: T", traits={BLOCKS, COLLECTIVE}, stateful=True, T=FIXED)
+_gather = op("CollectiveGatherRows", "input: T -> data: T", traits={BLOCKS, COLLECTIVE}, stateful=True, T=FIXED, axis=0)
 
 _all_reduce.shape(lambda inputs, **attrs: list(inputs))
 _from_chief.shape(same_shape)

@@ -9,10 +9,11 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from situs._src.base.devices.scope import here
+from situs._src.base.errors import DTypeError, StateError, shown
 from situs._src.base.export import export
 from situs._src.variables.replication import strategies
 
@@ -31,6 +32,7 @@ class _Stack(threading.local):
     def __init__(self) -> None:
         self.entered: tuple[Entered, ...] = ()
         self.saves = False  # what is traced will be saved, for one replica
+        self.opened: AbstractContextManager[Strategy] | None = None  # by `experimental_set_strategy`
 
 
 stack = _Stack()
@@ -50,6 +52,32 @@ def current() -> Entered:
 def get_strategy() -> Strategy:
     """The strategy that holds here; outside of all scopes the default one, which has one replica."""
     return current().strategy  # type: ignore[no-any-return]
+
+
+@export("distribute.experimental_set_strategy")
+def experimental_set_strategy(strategy: Strategy | None) -> None:
+    """Lets a strategy hold from here on, as if all that follows were in its ``scope()``: for notebooks.
+
+    Args:
+        strategy: The strategy; None for none from here on.
+
+    Raises:
+        RuntimeError: It is called inside of a scope.
+    """
+    if strategy is not None and not callable(getattr(strategy, "scope", None)):
+        raise DTypeError(f"experimental_set_strategy takes a tf.distribute.Strategy or None, got {shown(strategy)}.")
+    opened, stack.opened = stack.opened, None
+    if opened is not None:
+        opened.__exit__(None, None, None)
+    if has_strategy():
+        raise StateError(
+            "Must not be called inside a `tf.distribute.Strategy` scope: experimental_set_strategy() is for what is in "
+            "no `with strategy.scope():`."
+        )
+    if strategy is not None:
+        scope = strategy.scope()
+        scope.__enter__()
+        stack.opened = scope
 
 
 @export("distribute.has_strategy")
@@ -74,7 +102,7 @@ def replica_number() -> int | None:
     """The number of the replica that this thread is; None for threads that are none of a strategy."""
     if not stack.entered or stack.entered[-1].replica is None:
         return None
-    return stack.entered[-1].replica.replica_number  # type: ignore[no-any-return]
+    return stack.entered[-1].replica._number  # type: ignore[no-any-return]
 
 
 @contextmanager
@@ -88,4 +116,22 @@ def saving() -> Iterator[None]:
         stack.entered, here.replica, stack.saves = before
 
 
-strategies.has_strategy, strategies.replica_number, strategies.saving = has_strategy, replica_number, saving
+def differs(what: str) -> None:
+    """Notes that a replica asks for something that no other replica gets: it is not made by copying another one.
+
+    Args:
+        what: What it asked for.
+    """
+    replica = stack.entered[-1].replica if stack.entered else None
+    if replica is not None and replica.thread is not None and replica.thread.alike is not None:
+        replica.thread.alike.differs(what)
+
+
+def _told_number() -> int | None:
+    """The number of the replica, told to somebody who computes with it."""
+    differs("the number of its replica")
+    return replica_number()
+
+
+strategies.has_strategy, strategies.replica_number = has_strategy, _told_number
+strategies.differs, strategies.saving = differs, saving

@@ -29,7 +29,9 @@ from situs._src.data.iterator import IteratorBase
 from situs._src.distribute import sharding
 from situs._src.distribute.values import regroup
 from situs._src.ops.array import shape as shape_of
+from situs._src.ops.constant import zeros
 from situs._src.ops.math import maximum, minimum
+from situs._src.tracing.spec import TensorSpec
 
 
 @export("distribute.InputContext")
@@ -191,6 +193,8 @@ def from_function(strategy: Any, dataset_fn: Callable[[InputContext], Any]) -> D
         raise DTypeError(f"The function gives a tf.data.Dataset of a replica's batches, got {shown(dataset)}.")
     if replicas == 1:
         return DistributedDataset(strategy, dataset)
+    if (nothing := _no_rows(dataset)) is not None:  # for those for whom the last elements are not enough
+        dataset = dataset.concatenate(Dataset.from_tensors(nothing).repeat(replicas - 1))
     turns = [dataset.shard(replicas, number) for number in range(replicas)]
 
     def joined(*elements: Any) -> Any:
@@ -198,3 +202,12 @@ def from_function(strategy: Any, dataset_fn: Callable[[InputContext], Any]) -> D
 
     with device(None):
         return DistributedDataset(strategy, Dataset.zip(tuple(turns)).map(joined).prefetch(2))
+
+
+def _no_rows(dataset: Any) -> Any:
+    """A batch without rows, of the kind of a dataset's batches; None if they have sizes that cannot be 0."""
+    specs = flatten(dataset.element_spec)
+    if not all(isinstance(spec, TensorSpec) and spec.shape.rank and spec.shape[0] is None for spec in specs):
+        return None
+    rows = [zeros([0, *[size or 0 for size in spec.shape[1:]]], spec.dtype) for spec in specs]
+    return pack_like(dataset.element_spec, rows)

@@ -16,18 +16,18 @@ from collections.abc import Sequence
 from typing import Any
 
 from situs._src.base.devices.inventory import process
-from situs._src.base.devices.scope import device
+from situs._src.base.devices.scope import device, here
 from situs._src.base.errors import ArgumentError, DTypeError, shown
 from situs._src.base.export import export
 from situs._src.config.devices import list_logical_devices
 from situs._src.distribute import collectives, workers
 from situs._src.distribute.cluster_resolver import ClusterResolver, resolve
 from situs._src.distribute.communication import CommunicationImplementation, CommunicationOptions
+from situs._src.distribute.packing import buckets
 from situs._src.distribute.reduction import ReduceOp, divided
 from situs._src.distribute.strategy import Strategy, StrategyExtended, devices_of
 from situs._src.distribute.workers import Member, Workers
 from situs._src.ir.graph.context import init_scope
-from situs._src.ops.array import identity
 from situs._src.ops.slices import IndexedSlices
 from situs._src.variables.eager import Variable
 
@@ -91,27 +91,16 @@ class MultiWorkerExtended(StrategyExtended):
         """For each place in lists of values, one list a replica, the sum or the mean over all workers."""
         if self._group is None:
             return super().reduce_rows(op, rows, options)
-        sums = list(rows[0]) if len(rows) == 1 else super().reduce_rows(ReduceOp.SUM, rows, options)
-        with device(self.worker_devices[0]):
-            sums = self.across(sums, options)
-            return (
-                [divided(each, self._strategy.num_replicas_in_sync) for each in sums] if op is ReduceOp.MEAN else sums
-            )
-
-    def reduce_to_all(
-        self, op: ReduceOp, rows: Sequence[Sequence[Any]], options: CommunicationOptions | None = None
-    ) -> list[list[Any]]:
-        """The same, on the device of each replica of this process."""
-        if self._group is None:
-            return super().reduce_to_all(op, rows, options)
-        sums = self.reduce_rows(op, rows, options)
-        if len(rows) == 1:
-            return [sums]
-        found = []
-        for name in self.worker_devices:
-            with device(name):
-                found.append([each if isinstance(each, IndexedSlices) else identity(each) for each in sums])
-        return found
+        columns = list(zip(*rows, strict=True))
+        sums: list[Any] = [None] * len(columns)
+        together = [list(range(len(columns)))] if here.graph is None else buckets(columns, packed_up_to=None)
+        for places in together:  # in the same order everywhere; each as soon as its values are there
+            own = [[row[place] for place in places] for row in rows]
+            parts = own[0] if len(own) == 1 else super().reduce_rows(ReduceOp.SUM, own, options)
+            with device(self.worker_devices[0]):
+                for place, part in zip(places, self.across(parts, options), strict=True):
+                    sums[place] = divided(part, self._strategy.num_replicas_in_sync) if op is ReduceOp.MEAN else part
+        return sums
 
     def across(self, values: Sequence[Any], options: CommunicationOptions | None = None) -> list[Any]:
         """The sums of values over workers; rows of all of them are put one after another."""

@@ -2,8 +2,8 @@
 
     sum_over([a on GPU:0, b on GPU:1], "GPU:0")     copied there, and added
 
-Lists of values are packed: those of one dtype go to the device that adds as one buffer for each replica, and back as
-one, so that a model's gradients are few transfers.
+What replicas reduce is in few buffers by then (`packing`): each goes to the device that adds, and from there to the
+devices of replicas, which take it apart.
 """
 
 from __future__ import annotations
@@ -16,16 +16,14 @@ from situs._src.base.devices.scope import device
 from situs._src.base.errors import ArgumentError
 from situs._src.base.export import export
 from situs._src.base.tensor import read
-from situs._src.ops.array import identity, reshape, size
+from situs._src.ops.array import identity, size
 from situs._src.ops.cast import cast
 from situs._src.ops.constant import convert_to_tensor
 from situs._src.ops.cumulative import add_n
-from situs._src.ops.join import concat, split
+from situs._src.ops.join import concat
 from situs._src.ops.math import divide
 from situs._src.ops.reduce import reduce_sum
 from situs._src.ops.slices import IndexedSlices
-
-PACKED_UP_TO = 1 << 20  # elements: larger values are added by themselves, and nothing is copied to pack them
 
 
 @export("distribute.ReduceOp")
@@ -67,61 +65,9 @@ class CrossDeviceOps:
             total = summed(values)
             return divided(total, len(values)) if op is ReduceOp.MEAN else total
 
-    def reduced_all(self, op: ReduceOp, rows: Sequence[Sequence[Any]], sources: Sequence[str]) -> list[Any]:
-        """For each place in lists of values, one list a replica, the sum or the mean, on the first replica's device."""
-        return self.reduced_to(op, rows, sources, [self._device or sources[0]])[0]
-
-    def reduced_to(
-        self, op: ReduceOp, rows: Sequence[Sequence[Any]], sources: Sequence[str], devices: Sequence[str]
-    ) -> list[list[Any]]:
-        """The same, on each of several devices: what was packed goes there as it is, and is taken apart there.
-
-        Args:
-            op: The sum or the mean.
-            rows: The values, a list for each replica.
-            sources: The devices of the replicas, which pack there what they send. On the first one they are added.
-            devices: Where the results are wanted.
-        """
-        columns, to = list(zip(*rows, strict=True)), sources[0]
-        found: list[list[Any]] = [[None] * len(columns) for _ in devices]
-        packs: dict[Any, list[int]] = {}
-        for place, column in enumerate(columns):
-            packs.setdefault(_pack_of(column, place), []).append(place)
-        for places in packs.values():
-            is_packed = len(places) > 1
-            if is_packed:
-                total = self.reduced(op, [_packed(row, places, at) for row, at in zip(rows, sources, strict=True)], to)
-            else:
-                total = self.reduced(op, columns[places[0]], to)
-            for results, name in zip(found, devices, strict=True):
-                with device(name):
-                    is_there = isinstance(total, IndexedSlices) or name == (self._device or to)
-                    here = total if is_there else identity(total)
-                    parts = _unpacked(here, [rows[0][place].shape for place in places]) if is_packed else [here]
-                for place, part in zip(places, parts, strict=True):
-                    results[place] = part
-        return found
-
-
-def _packed(row: Sequence[Any], places: Sequence[int], at: str) -> Any:
-    """Some of the values of a replica as one buffer, on its device."""
-    with device(at):
-        return concat([reshape(row[place], [-1]) for place in places], 0)
-
-
-def _unpacked(buffer: Any, shapes: Sequence[Any]) -> list[Any]:
-    """The values that were packed into a buffer."""
-    parts = split(buffer, [shape.num_elements() for shape in shapes])
-    return [reshape(part, shape) for part, shape in zip(parts, shapes, strict=True)]
-
-
-def _pack_of(column: Sequence[Any], place: int) -> Any:
-    """What tells which values are packed together: those of a dtype, if their sizes are known and small."""
-    for value in column:
-        count = None if isinstance(value, IndexedSlices) else value.shape.num_elements()
-        if count is None or count > PACKED_UP_TO:
-            return place
-    return column[0].dtype
+    def reduced_all(self, op: ReduceOp, rows: Sequence[Sequence[Any]], to: str) -> list[Any]:
+        """For each place in lists of values, one list a replica, the sum or the mean, on a device."""
+        return [self.reduced(op, column, to) for column in zip(*rows, strict=True)]
 
 
 @export("distribute.ReductionToOneDevice")

@@ -2,8 +2,11 @@
 
     TFRecordDataset(files).shuffle(100).batch(32)
         FILE, worker 1 of 2     TFRecordDataset(files.shard(2, 1)).shuffle(100).batch(32)
+    from_tensor_slices(files).shuffle(10).interleave(TFRecordDataset)
+        FILE, worker 1 of 2     from_tensor_slices(files).shard(2, 1).shuffle(10).interleave(TFRecordDataset)
 
-A dataset is a tree of nodes that know what they were made with, so the tree is made again with other sources.
+A dataset is a tree of nodes that know what they were made with, so the tree is made again with other sources. Names of
+files are dealt out before they are shuffled: so no two workers read one file, whatever their shuffling makes of it.
 """
 
 from __future__ import annotations
@@ -14,9 +17,11 @@ from situs._src.base.dtype import int64
 from situs._src.base.errors import ArgumentError, UnimplementedError
 from situs._src.data.batching import Batch
 from situs._src.data.dataset import Dataset
+from situs._src.data.nesting import FlatMap, Interleave
 from situs._src.data.node import Binding, Node, stages_of
 from situs._src.data.options import AutoShardPolicy
-from situs._src.data.selecting import Shard
+from situs._src.data.selecting import Repeat, Shard
+from situs._src.data.shuffling import Shuffle
 from situs._src.data.text import FileReader, Files
 from situs._src.ops.constant import constant
 
@@ -44,21 +49,33 @@ def of_worker(dataset: Dataset, workers: int, worker: int) -> Dataset | None:
         raise UnimplementedError(
             "AutoShardPolicy.HINT is not there: shard the dataset with strategy.distribute_datasets_from_function."
         )
-    names = [_names(stage) for stage in stages_of(dataset._node) if isinstance(stage, (Files, FileReader))]
+    names = [found for stage in stages_of(dataset._node) if (found := _names(stage)) is not None]
     counts = [node.cardinality(Binding()) for node in names if not node.symbols]
-    if not counts or min(counts) < workers:
+    too_few = [count for count in counts if 0 <= count < workers]  # less than 0: not known, or without end
+    if not counts or too_few:
         if policy is AutoShardPolicy.FILE:
+            what = "no files" if not counts else f"{min(too_few)} file{'s' if min(too_few) != 1 else ''}"
             raise ArgumentError(
                 f"AutoShardPolicy.FILE deals out the files of a dataset among {workers} workers, and this one reads "
-                f"{min(counts) if counts else 'no'} files. Use AutoShardPolicy.DATA, or write it in more files."
+                f"{what}. Use AutoShardPolicy.DATA, or write it in more files."
             )
         return None
     return Dataset._of(_with_own_files(dataset._node, workers, worker, {}))
 
 
-def _names(stage: Node) -> Node:
-    """The node that gives the names of files: of those that a node lists, or reads."""
-    return stage if isinstance(stage, Files) else stage.inputs[0]
+def _names(stage: Node) -> Node | None:
+    """The node that gives the names of files, of a node that lists or reads them; None for any other."""
+    if isinstance(stage, Files):
+        return stage
+    return stage.inputs[0] if _takes_names(stage) else None
+
+
+def _takes_names(node: Node) -> bool:
+    """Whether the elements that a node takes are names of files: it reads them, or the datasets that it makes do."""
+    if isinstance(node, FileReader):
+        return True
+    made = node.function.returned if isinstance(node, (FlatMap, Interleave)) else ()
+    return any(isinstance(stage, FileReader) for each in made for stage in stages_of(each))
 
 
 def _with_own_files(node: Node, workers: int, worker: int, made: dict[int, Node]) -> Node:
@@ -68,6 +85,11 @@ def _with_own_files(node: Node, workers: int, worker: int, made: dict[int, Node]
     if isinstance(node, Files):
         found: Node = _listed(node, workers, worker)
     else:
+        names = node.inputs[0] if _takes_names(node) else None
+        if names is not None and not any(isinstance(each, Files) for each in stages_of(names)):
+            while isinstance(names, (Shuffle, Repeat)):
+                names = names.inputs[0]
+            made[id(names)] = Shard(names, workers, worker)
         args, kwargs = node.made_with
 
         def again(value: Any) -> Any:
@@ -75,10 +97,7 @@ def _with_own_files(node: Node, workers: int, worker: int, made: dict[int, Node]
                 return _with_own_files(value, workers, worker, made)
             return type(value)(map(again, value)) if type(value) in (list, tuple) else value
 
-        given = [again(each) for each in args]
-        if isinstance(node, FileReader) and not any(isinstance(each, Files) for each in stages_of(node)):
-            given[0] = Shard(given[0], workers, worker)
-        found = type(node)(*given, **{name: again(value) for name, value in kwargs.items()})
+        found = type(node)(*map(again, args), **{name: again(value) for name, value in kwargs.items()})
         found.where = node.where
     made[id(node)] = found
     return found

@@ -12,8 +12,8 @@ import inspect
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cache, partial
-from typing import Any
-from weakref import WeakSet
+from typing import Any, NamedTuple
+from weakref import WeakKeyDictionary, WeakSet
 
 from situs._src.base.devices.scope import device, here
 from situs._src.base.devices.spec import parse_spec
@@ -23,12 +23,14 @@ from situs._src.base.tensor import read
 from situs._src.base.tree import flatten, pack_like
 from situs._src.config.devices import get_soft_device_placement, list_logical_devices
 from situs._src.distribute import context, reduction
+from situs._src.distribute.alike import alike
 from situs._src.distribute.cluster_resolver import ClusterResolver
 from situs._src.distribute.communication import CommunicationOptions
 from situs._src.distribute.input import InputContext, distributed, from_function
+from situs._src.distribute.packing import buckets, packed, unpacked
 from situs._src.distribute.reduction import CrossDeviceOps, ReduceOp, as_reduce_op
 from situs._src.distribute.replicas import Replica, run_replicas
-from situs._src.distribute.values import DistributedValues, PerReplica, container_of, regroup, select
+from situs._src.distribute.values import DistributedValues, PerReplica, container_of, local_values, regroup, select
 from situs._src.distribute.variables import AggregatingVariable, DistributedVariable, kind_of
 from situs._src.ir.graph.function import FunctionGraph
 from situs._src.ir.graph.replicas import Reduction, Replicas
@@ -37,6 +39,8 @@ from situs._src.ops.constant import convert_to_tensor
 from situs._src.ops.join import concat
 from situs._src.ops.slices import IndexedSlices
 from situs._src.placement import options as options_of_placement
+from situs._src.tracing.function import Function, functions_run_eagerly
+from situs._src.tracing.trace import TraceAgain
 from situs._src.variables.creators import variable_creator_scope
 from situs._src.variables.eager import Variable
 from situs._src.variables.replication import VariableSynchronization, settled
@@ -54,8 +58,7 @@ class ReplicaContext:
 
     def __init__(self, strategy: Strategy, number: int, name: str) -> None:
         self._strategy = strategy
-        self.replica_number = number
-        self.device = name
+        self._number, self._name = number, name
         self.thread: Replica | None = None
 
     @property
@@ -71,17 +74,19 @@ class ReplicaContext:
     @property
     def replica_id_in_sync_group(self) -> int:
         """The number of this replica."""
-        return self._strategy.first_replica + self.replica_number
+        context.differs("the number of its replica")
+        return self._strategy.first_replica + self._number
 
     @property
     def devices(self) -> tuple[str, ...]:
         """The device of this replica."""
-        return (self.device,)
+        context.differs("the device of its replica")
+        return (self._name,)
 
     def __enter__(self) -> ReplicaContext:
         self._before = context.stack.entered, here.replica
         context.stack.entered = (*context.stack.entered, context.Entered(self._strategy, self))
-        here.replica = self.replica_number
+        here.replica = self._number
         return self
 
     def __exit__(self, *error: object) -> None:
@@ -110,6 +115,9 @@ class ReplicaContext:
     def all_reduce(self, reduce_op: Any, value: Any, options: Any = None) -> Any:
         """The values of all replicas as one, which every replica gets.
 
+        One tensor that all replicas give, the same object, is everybody's value already, and stays what it is: so it
+        is in TensorFlow.
+
         Args:
             reduce_op: ``SUM`` or ``MEAN``.
             value: A tensor, or a structure of them.
@@ -118,32 +126,85 @@ class ReplicaContext:
         op = as_reduce_op(reduce_op)
         if self._strategy.num_replicas_in_sync == 1:
             return value
-        return self.merge_call(partial(_reduce_all, options=options), args=(op, value))
+        values = [_as_value(leaf) for leaf in flatten(value)]
+        is_alone = self._strategy.extended.replicas_here == 1  # no other device takes part: workers pack by themselves
+        groups = [[place] for place in range(len(values))] if is_alone else buckets([[each] for each in values])
+        sent = [
+            packed([values[place] for place in places]) if len(places) > 1 else values[places[0]] for places in groups
+        ]
+        sums, shared = self.merge_call(partial(_reduce_all, op=op, options=options), args=(sent, values))
+        found: dict[int, Any] = {}
+        for places, total in zip(groups, sums, strict=True):
+            if len(places) > 1:
+                found.update(zip(places, unpacked(total, [values[place].shape for place in places]), strict=True))
+            else:
+                found[places[0]] = total if is_alone else _brought(total)
+        found.update((place, _brought(values[place])) for place in shared)
+        return pack_like(value, [found[place] for place in range(len(values))])
 
     def all_gather(self, value: Any, axis: int, options: Any = None) -> Any:
-        """The values of all replicas one after another along an axis, which every replica gets."""
+        """The values of all replicas one after another along an axis, which every replica gets.
+
+        Args:
+            value: A tensor, or a structure of them, whose sizes along the axis may differ.
+            axis: The axis.
+            options: Accepted for TensorFlow's programs.
+        """
         if self._strategy.num_replicas_in_sync == 1:
             return value
-        return self.merge_call(lambda strategy, each: _on_all(strategy, strategy.gather(each, axis)), args=(value,))
+
+        def together(strategy: Strategy, each: Any) -> Any:
+            return _on_all(strategy, strategy.gather(each, axis))
+
+        return self.merge_call(together, args=(value,))
 
 
-def _reduce_all(strategy: Strategy, op: Any, value: Any, options: CommunicationOptions | None = None) -> Any:
-    """What replicas get of the sums or means of structures that they gave."""
-    op = op.values[0] if isinstance(op, DistributedValues) else op
-    rows = [flatten(select(value, number)) for number in range(strategy.extended.replicas_here)]
-    rows = [[_as_value(each) for each in row] for row in rows]
-    each = strategy.extended.reduce_to_all(op, rows, options)
-    _note_reduction(strategy.extended, rows[0], each[0], returned=True)
-    return regroup([pack_like(select(value, 0), sums) for sums in each])
+def _brought(value: Any) -> Any:
+    """A value on the device of this replica, an object of its own."""
+    if not isinstance(value, IndexedSlices):
+        return identity(value)
+    return IndexedSlices(identity(value.values), identity(value.indices), value._dense_shape)
 
 
-def _note_reduction(extended: StrategyExtended, row: Sequence[Any], sums: Sequence[Any], returned: bool) -> None:
+def _reduce_all(
+    strategy: Strategy, sent: Sequence[Any], values: Sequence[Any], op: ReduceOp, options: CommunicationOptions | None
+) -> tuple[list[Any], list[int]]:
+    """The sums or means of what replicas sent, on the first device: whoever needs them takes them from there.
+
+    Args:
+        strategy: The strategy.
+        sent: What they sent, packed.
+        values: The same, as they have it.
+        op: The sum or the mean.
+        options: How values go between workers.
+
+    Returns:
+        The sums, and the places of values that were the same objects in all replicas.
+    """
+    extended = strategy.extended
+    rows = [[_as_value(value) for value in select(sent, number)] for number in range(extended.replicas_here)]
+    sums = extended.reduce_rows(op, rows, options)
+    _note_reduction(extended, rows[0], sums, len(values), returned=True)
+    is_one = extended.replicas_here == 1
+    return sums, [place for place, value in enumerate(values) if not (is_one or _differs(value))]
+
+
+def _differs(value: Any) -> bool:
+    """Whether replicas have different objects where a structure of all of them has this."""
+    parts = (value.values, value.indices) if isinstance(value, IndexedSlices) else (value,)
+    return any(isinstance(part, PerReplica) for part in parts)
+
+
+def _note_reduction(
+    extended: StrategyExtended, row: Sequence[Any], sums: Sequence[Any], count: int, returned: bool
+) -> None:
     """Writes down what a reduction moves: in the graph that is being built, or in the log.
 
     Args:
         extended: The strategy's.
         row: The values of one replica.
         sums: What they became.
+        count: How many values are in them.
         returned: Whether every replica gets the sums.
     """
     is_logged = here.graph is None and options_of_placement.current.log
@@ -155,7 +216,7 @@ def _note_reduction(extended: StrategyExtended, row: Sequence[Any], sums: Sequen
     first = sums[0].values if isinstance(sums[0], IndexedSlices) else sums[0]
     noted = Reduction(
         "" if here.graph is None else first.op.name,
-        len(row),
+        count,
         extended.worker_devices[0],
         0 if not moves else None if size is None else moves * size,
         0 if extended.workers == 1 else size,
@@ -170,10 +231,13 @@ def _note_reduction(extended: StrategyExtended, row: Sequence[Any], sums: Sequen
 
 def _on_all(strategy: Strategy, structure: Any) -> Any:
     """Values for every replica, each on its device; rows stay where they are."""
-    each = []
     names = strategy.extended.worker_devices
-    if len(names) == 1:
-        return structure
+    return structure if len(names) == 1 else _on_each(structure, names)
+
+
+def _on_each(structure: Any, names: Sequence[str]) -> Any:
+    """Values on each of several devices."""
+    each = []
     for name in names:
         with device(name):
             values = [leaf if isinstance(leaf, IndexedSlices) else identity(leaf) for leaf in flatten(structure)]
@@ -208,7 +272,9 @@ class StrategyExtended:
         self._devices = devices
         self._reducer = cross_device_ops or CrossDeviceOps()
         self._central = central
+        self._joint: WeakKeyDictionary[Function, Function] = WeakKeyDictionary()  # with all replicas in one graph
         self._called: WeakSet[Any] = WeakSet()  # the code of functions that replicas have called
+        self._traced_each: WeakSet[Any] = WeakSet()  # and of those whose replicas turned out not to be alike
 
     @property
     def worker_devices(self) -> tuple[str, ...]:
@@ -297,8 +363,19 @@ class StrategyExtended:
     def call_for_each_replica(
         self, fn: Callable[..., Any], args: Sequence[Any] = (), kwargs: Mapping[str, Any] | None = None
     ) -> Any:
-        """Calls a function for every replica; see `Strategy.run`."""
+        """Calls a function for every replica; see `Strategy.run`.
+
+        A ``tf.function`` becomes one graph with all replicas in it, where they can meet: two that are traced one after
+        the other could not.
+        """
         kwargs = dict(kwargs or {})
+        if (
+            isinstance(fn, Function)
+            and here.graph is None
+            and len(self.worker_devices) > 1
+            and not functions_run_eagerly()
+        ):
+            return self._with_all_replicas(fn)(tuple(args), kwargs)
         places = [ReplicaContext(self._strategy, n, name) for n, name in enumerate(self.worker_devices)]
 
         def of(number: int) -> Callable[[], Any]:
@@ -307,13 +384,36 @@ class StrategyExtended:
 
         functions = [of(number) for number in range(len(places))]
         if len(places) == 1:
-            with places[0], device(places[0].device):
+            with places[0], device(places[0]._name):
                 return functions[0]()
         code = getattr(inspect.unwrap(getattr(fn, "python_function", fn)), "__code__", type(fn))
         is_first = code not in self._called
-        found = run_replicas(self._strategy, places, functions, one_by_one=is_first)
+        copied = None if code in self._traced_each else alike(here.graph, self.worker_devices, (tuple(args), kwargs))
+        try:
+            found = run_replicas(self._strategy, places, functions, one_by_one=is_first, alike=copied)
+        except TraceAgain:
+            self._traced_each.add(code)
+            raise
         self._called.add(code)
         return found
+
+    def _with_all_replicas(self, fn: Function) -> Function:
+        """A function that calls another one for every replica."""
+        if fn not in self._joint:
+            inner = fn._traced_function
+
+            def all_replicas(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+                return self.call_for_each_replica(inner, args, kwargs)
+
+            self._joint[fn] = Function(
+                all_replicas,
+                autograph=False,
+                reduce_retracing=fn._reduce_retracing,
+                name=fn._name,
+                placer=fn._placer,
+                jit_compile=fn._jit_compile,
+            )
+        return self._joint[fn]
 
     def update(
         self,
@@ -329,7 +429,7 @@ class StrategyExtended:
         if container is None or context.replica_number() is not None:
             return fn(var, *args, **kwargs)
         made = []
-        for number, component in enumerate(container.values):
+        for number, component in enumerate(container._components):
             with device(component.device):
                 made.append(fn(component, *select(args, number), **select(kwargs, number)))
         return made[0] if group else regroup(made) if len(made) > 1 else made[0]
@@ -338,13 +438,7 @@ class StrategyExtended:
         self, op: ReduceOp, rows: Sequence[Sequence[Any]], options: CommunicationOptions | None = None
     ) -> list[Any]:
         """For each place in lists of values, one list a replica, the sum or the mean, on the first device."""
-        return self._reducer.reduced_all(op, rows, self.worker_devices)
-
-    def reduce_to_all(
-        self, op: ReduceOp, rows: Sequence[Sequence[Any]], options: CommunicationOptions | None = None
-    ) -> list[list[Any]]:
-        """The same, on the device of each replica."""
-        return self._reducer.reduced_to(op, rows, self.worker_devices, self.worker_devices)
+        return self._reducer.reduced_all(op, rows, self.worker_devices[0])
 
     # Between processes: here there is one.
 
@@ -362,9 +456,11 @@ class StrategyExtended:
 
     def reduce_to(self, reduce_op: Any, value: Any, destinations: Any, options: Any = None) -> Any:
         """The values of replicas as one, on the devices of a variable, or on one that is named."""
-        names = destinations if isinstance(destinations, str) else getattr(destinations, "device", None)
         total = self._strategy.reduce(reduce_op, value)
-        with device(names):
+        if len(parts := local_values(destinations)) > 1:
+            return _on_each(total, [part.device for part in parts])
+        name = destinations if isinstance(destinations, str) else getattr(destinations, "device", None)
+        with device(name):
             return identity(total)
 
     def batch_reduce_to(self, reduce_op: Any, value_destination_pairs: Sequence[Any], options: Any = None) -> list[Any]:
@@ -412,6 +508,7 @@ class Strategy:
         Raises:
             RuntimeError: another strategy holds already.
         """
+        self._check_is_for_all("scope() and run()")
         holds = context.stack.entered[-1].strategy if context.stack.entered else None
         if holds is not None and holds is not self and not holds.is_default:
             raise StateError(f"Mixing different tf.distribute.Strategy objects: {holds} is not {self}")
@@ -426,12 +523,21 @@ class Strategy:
         finally:
             context.stack.entered = before
 
+    def _check_is_for_all(self, what: str) -> None:
+        """Raises where one replica asks for what is done for all of them together."""
+        entered = context.stack.entered[-1] if context.stack.entered else None
+        if entered is not None and entered.strategy is self and entered.replica is not None:
+            raise StateError(
+                f"{what} of a strategy are for the cross-replica context, and this is one of its replicas: here, use "
+                "all_reduce(), all_gather() or merge_call() of tf.distribute.get_replica_context()."
+            )
+
     def run(
         self,
         fn: Callable[..., Any],
         args: Sequence[Any] = (),
         kwargs: Mapping[str, Any] | None = None,
-        options: Any = None,
+        options: RunOptions | None = None,
     ) -> Any:
         """Calls a function for every replica, on its device.
 
@@ -458,10 +564,11 @@ class Strategy:
             axis: Along which each of them is reduced as well; None for none.
         """
         op = as_reduce_op(reduce_op)
+        self._check_is_for_all("reduce() and gather()")
         return pack_like(value, [self._reduced(op, leaf, axis) for leaf in flatten(value)])
 
     def _reduced(self, op: ReduceOp, value: Any, axis: Any) -> Any:
-        values = self.experimental_local_results(value)
+        values = local_values(value)
         extended = self.extended
         if axis is not None:
             with device(extended.worker_devices[0]) if len(values) > 1 else device(""):
@@ -471,7 +578,7 @@ class Strategy:
                 return values[0]
             rows = [[_as_value(each)] for each in values]
             sums = extended.reduce_rows(op, rows)
-            _note_reduction(extended, rows[0], sums, returned=False)
+            _note_reduction(extended, rows[0], sums, 1, returned=False)
             return sums[0]
         if op is ReduceOp.MEAN or (isinstance(value, (int, float)) and value == 0):
             return value
@@ -480,8 +587,17 @@ class Strategy:
         )
 
     def gather(self, value: Any, axis: int) -> Any:
-        """The values of all replicas one after another along an axis."""
-        values = self.experimental_local_results(value)
+        """The values of all replicas one after another along an axis.
+
+        Args:
+            value: A ``PerReplica`` value, or a structure of them, whose sizes along the axis may differ.
+            axis: The axis.
+        """
+        self._check_is_for_all("reduce() and gather()")
+        return pack_like(value, [self._gathered(leaf, axis) for leaf in flatten(value)])
+
+    def _gathered(self, value: Any, axis: int) -> Any:
+        values = local_values(value)
         with device(self.extended.worker_devices[0]) if self.extended.replicas_here > 1 else device(""):
             tensors = [convert_to_tensor(read(each)) for each in values]
             return self.extended.joined(concat(tensors, axis) if len(tensors) > 1 else tensors[0], axis)
@@ -505,7 +621,11 @@ class Strategy:
         numbers = range(self.first_replica, self.first_replica + self.extended.replicas_here)
         contexts = [ValueContext(number, self.num_replicas_in_sync) for number in numbers]
         values = [value_fn(each) for each in contexts]
-        return PerReplica(values) if len(values) > 1 else values[0]
+        if len(values) == 1:
+            return values[0]
+        made = PerReplica(values)
+        made.is_told = True  # the function may have kept them
+        return made
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Strategy:
         return self
@@ -517,6 +637,21 @@ def _value_of(variable: Variable) -> Any:
 
 def _as_value(value: Any) -> Any:
     return value if isinstance(value, IndexedSlices) else convert_to_tensor(read(value))
+
+
+@export("distribute.RunOptions")
+class RunOptions(NamedTuple):
+    """How a strategy runs a function: accepted for TensorFlow's programs.
+
+    Attributes:
+        experimental_enable_dynamic_batch_size: Shapes may always differ from call to call.
+        experimental_bucketizing_dynamic_shape: They are never padded.
+        experimental_xla_options: There is no XLA.
+    """
+
+    experimental_enable_dynamic_batch_size: bool = True
+    experimental_bucketizing_dynamic_shape: bool = False
+    experimental_xla_options: Any = None
 
 
 @export("distribute.experimental.ValueContext")
@@ -548,7 +683,7 @@ class DefaultStrategy(Strategy):
         fn: Callable[..., Any],
         args: Sequence[Any] = (),
         kwargs: Mapping[str, Any] | None = None,
-        options: Any = None,
+        options: RunOptions | None = None,
     ) -> Any:
         """Calls a function."""
         return fn(*args, **(kwargs or {}))

@@ -25,12 +25,15 @@ class DistributedValues:
         values: The values, in the order of replicas.
     """
 
+    is_told = False  # whether the program has got hold of the values themselves, and may use one in all replicas
+
     def __init__(self, values: Sequence[Any]) -> None:
         self._values = tuple(values)
 
     @property
     def values(self) -> tuple[Any, ...]:
         """The values, in the order of replicas."""
+        self.is_told = True
         return self._values
 
     def __repr__(self) -> str:
@@ -71,7 +74,7 @@ class PerReplicaSpec(TypeSpec):
         return self._specs
 
     def _to_components(self, value: PerReplica) -> tuple[Any, ...]:
-        return value.values
+        return value._values
 
     def _from_components(self, components: Any) -> PerReplica:
         return PerReplica(components)
@@ -102,9 +105,14 @@ def container_of(value: Any) -> Any:
     return None if found is None else found()
 
 
+def local_values(value: Any) -> tuple[Any, ...]:
+    """The values of the replicas of this process; of anything else, it alone."""
+    return value._values if isinstance(value, DistributedValues) else (value,)
+
+
 def select(structure: Any, replica: int) -> Any:
     """What one replica has of a structure. A variable stays whole: it knows which replica uses it."""
     leaves = flatten(structure)
     if not any(isinstance(leaf, PerReplica) for leaf in leaves):
         return structure
-    return pack_like(structure, [leaf.values[replica] if isinstance(leaf, PerReplica) else leaf for leaf in leaves])
+    return pack_like(structure, [leaf._values[replica] if isinstance(leaf, PerReplica) else leaf for leaf in leaves])

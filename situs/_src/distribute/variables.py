@@ -48,7 +48,8 @@ class DistributedVariable(Variable, DistributedValues):
         """
         made = object.__new__(cls)
         first = components[0]
-        made._components, made._strategy = tuple(components), strategy
+        made._components = made._values = tuple(components)
+        made._strategy = strategy
         made.constraint, made.trainable = first.constraint, first.trainable
         made._synchronization, made._aggregation = first._synchronization, aggregation
         made._name, made._shape, made._made_by = first._name, first._shape, first._made_by
@@ -60,6 +61,7 @@ class DistributedVariable(Variable, DistributedValues):
     @property
     def values(self) -> tuple[Variable, ...]:
         """The components."""
+        self.is_told = True
         return self._components
 
     @property
@@ -71,6 +73,8 @@ class DistributedVariable(Variable, DistributedValues):
         """The component that this thread's ops use."""
         number = context.replica_number()
         if number is not None and len(self._components) > 1:
+            if self.is_told:
+                context.differs(f"a component of the variable '{self._name}', which the program may have got before")
             return self._components[number]
         return self._components[0]
 
@@ -79,6 +83,12 @@ class DistributedVariable(Variable, DistributedValues):
         return self._components[0]
 
     # What a variable is asked, of the component at hand.
+
+    @property
+    def device(self) -> str:
+        """The full name of the device that holds the component."""
+        context.differs(f"the device of the variable '{self._name}'")
+        return self._component().device
 
     @property
     def _cell(self) -> Any:  # type: ignore[override]
@@ -146,7 +156,7 @@ class DistributedVariable(Variable, DistributedValues):
         if self._aggregation is Aggregation.ONLY_FIRST_REPLICA:
             return replica.merge_call(lambda strategy, each: strategy.extended.from_first(each), args=(read(value),))
         op = ReduceOp.SUM if self._aggregation is Aggregation.SUM else ReduceOp.MEAN
-        return replica.all_reduce(op, read(value))
+        return replica.all_reduce(op, identity(read(value)))  # each has one, be it that all were given the same
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Any:
         raise StateError(f"The variable '{self.name}' of a strategy cannot be copied: copy one of its `values`.")

@@ -235,6 +235,7 @@ class Workers:
         longest = timedelta(seconds=settings.workers_wait() + 3600.0)
         self._gloo = gloo_group(PrefixStore("gloo", store), rank, len(self.members), longest, is_local)
         self._nccl: Any = None
+        self._no_nccl = ""  # why it cannot be used, once that is known
 
     @property
     def size(self) -> int:
@@ -356,14 +357,15 @@ class Workers:
             self._store.wait(
                 [f"card/{number}" for number in range(self.size)], timedelta(seconds=settings.workers_wait())
             )
-            cards = {bytes(self._store.get(f"card/{number}")) for number in range(self.size)}
-            has_own = len(cards) == self.size and dist.is_nccl_available()
-            if options.implementation is CommunicationImplementation.NCCL and not has_own:
-                raise UnimplementedError(
-                    f"NCCL was asked for, and {self.size} workers share {len(cards)} cards, or PyTorch has no NCCL. "
-                    "CommunicationImplementation.RING goes through the hosts."
-                )
+            cards = [bytes(self._store.get(f"card/{number}")).decode() for number in range(self.size)]
+            self._no_nccl = why_no_nccl(self.members, cards, dist.is_nccl_available())
+            has_own = not self._no_nccl
             self._nccl = nccl_group(PrefixStore("nccl", self._store), self.rank, self.size) if has_own else False
+        if options.implementation is CommunicationImplementation.NCCL and self._no_nccl:
+            raise UnimplementedError(
+                f"CommunicationImplementation.NCCL was asked for, and {self._no_nccl}. "
+                "CommunicationImplementation.AUTO or RING lets these workers go through their hosts, by gloo."
+            )
         return bool(self._nccl)
 
     # Waiting.
@@ -472,6 +474,25 @@ class Workers:
             time.sleep(0.02)
         watch.end()
         self._broken = self._broken or "this worker left"
+
+
+def why_no_nccl(members: Sequence[Member], cards: Sequence[str], is_built_in: bool) -> str:
+    """Why workers cannot use NCCL, which takes a card of its own for each of them; nothing if they can.
+
+    Args:
+        members: The workers.
+        cards: The card of each, by its machine and what tells it from others there.
+        is_built_in: Whether PyTorch has NCCL.
+    """
+    if not is_built_in:
+        return "this PyTorch was built without it"
+    for card in cards:
+        sharing = [str(member) for member, other in zip(members, cards, strict=True) if other == card]
+        if len(sharing) > 1:
+            return (
+                f"it refuses two processes on one card: {' and '.join(sharing)} share one of {card.partition(' ')[0]}"
+            )
+    return ""
 
 
 # What is sent for a tensor.

@@ -20,7 +20,7 @@ from situs._src.base.dtype import FIXED, FLOAT8, NUMERIC, REAL, STRING, WIDE_UNS
 from situs._src.base.errors import ArgumentError, DTypeError, UnimplementedError
 from situs._src.base.export import export
 from situs._src.base.shapes import UNKNOWN, TensorShape, brackets, broadcast
-from situs._src.base.tensor import Tensor, is_tensor
+from situs._src.base.tensor import Tensor, is_tensor, read
 from situs._src.base.typing import ArrayLike, DTypeLike, SizesOf
 from situs._src.ir.graph.node import Operation
 from situs._src.ir.graph.tensor import SymbolicTensor
@@ -111,6 +111,8 @@ def cast(x: Any, dtype: DTypeLike, name: str | None = None) -> Tensor:
         UnimplementedError: one of the dtypes is string.
     """
     target = dtype if type(dtype) is DType else as_dtype(dtype)
+    if not isinstance(x, Tensor) and is_tensor(x):  # a variable, of Keras too: it is read, and mostly has the dtype
+        x = read(x)
     if isinstance(x, Tensor) and x.dtype is target:
         return x
     if hasattr(type(x), "__apply__"):  # slices of a tensor stay slices

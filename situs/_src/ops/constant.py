@@ -304,6 +304,9 @@ _ones_like.stops_gradients()
 @export("zeros_like")
 def zeros_like(input: ArrayLike, dtype: DTypeLike | None = None, name: str | None = None) -> Tensor:
     """Makes zeros with the shape of `input`, and its dtype unless another is given."""
+    if hasattr(type(input), "with_flat_values"):  # rows of different lengths stay such
+        ragged: Any = input
+        return ragged.with_flat_values(zeros_like(ragged.flat_values, dtype, name))  # type: ignore[no-any-return]
     tensor = convert_to_tensor(input)
     if dtype is None or as_dtype(dtype) is tensor.dtype:
         return _zeros_like(tensor, name=name)
@@ -313,6 +316,9 @@ def zeros_like(input: ArrayLike, dtype: DTypeLike | None = None, name: str | Non
 @export("ones_like")
 def ones_like(input: ArrayLike, dtype: DTypeLike | None = None, name: str | None = None) -> Tensor:
     """Makes ones with the shape of `input`, and its dtype unless another is given."""
+    if hasattr(type(input), "with_flat_values"):  # rows of different lengths stay such
+        ragged: Any = input
+        return ragged.with_flat_values(ones_like(ragged.flat_values, dtype, name))  # type: ignore[no-any-return]
     tensor = convert_to_tensor(input)
     if dtype is None or as_dtype(dtype) is tensor.dtype:
         return _ones_like(tensor, name=name)

@@ -12,6 +12,7 @@ from __future__ import annotations
 import functools
 from collections import Counter
 from collections.abc import Sequence
+from math import prod
 from typing import Any, NamedTuple
 
 import torch
@@ -22,6 +23,7 @@ from situs._src.base.export import export
 from situs._src.base.shapes import SCALAR, UNKNOWN, Dim, TensorShape, brackets, broadcast
 from situs._src.base.tensor import Tensor
 from situs._src.base.typing import ArrayLike
+from situs._src.ir.graph.node import Operation
 from situs._src.ir.registry.traits import MATRIX_LIBRARY
 from situs._src.ops.array import as_integers, rank, reshape, transpose
 from situs._src.ops.array import shape as sizes_op
@@ -153,6 +155,26 @@ def _result_shape(result: str, sizes: dict[str, Dim], shared: TensorShape) -> Te
         + (shared if ellipsis else SCALAR)
         + TensorShape(sizes.get(c) for c in after)
     )
+
+
+@_einsum.work
+def _multiplications(node: Operation) -> int | None:
+    """Operands are multiplied from left to right; what neither the rest nor the result names is summed on the way."""
+    if not all(tensor.shape.is_fully_defined() for tensor in node.inputs):
+        return None
+    parsed = parse_equation(node.attrs["equation"])
+    sizes: dict[str, Dim] = {}
+    shared = SCALAR
+    for number, (term, tensor) in enumerate(zip(parsed.operands, node.inputs, strict=True)):
+        shared = broadcast(shared, _bind_letters(number, term, tensor.shape, sizes))
+    rest = shared.num_elements() or 0  # what the ellipsis stands for
+    terms = [set(term.replace(ELLIPSIS, "")) for term in (*parsed.operands, parsed.result)]
+    held, count = terms[0], 0
+    for i, term in enumerate(terms[1:-1] or [set[str]()], 1):
+        together = held | term
+        count += rest * prod(sizes[letter] or 0 for letter in together)
+        held = together & set[str]().union(*terms[i + 1 :])
+    return count
 
 
 @functools.lru_cache(maxsize=1024)

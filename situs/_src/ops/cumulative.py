@@ -29,7 +29,7 @@ from situs._src.ops.attribute import as_bool
 from situs._src.ops.cast import as_index, cast
 from situs._src.ops.compare import equal, greater, less
 from situs._src.ops.constant import convert_to_tensor, fill, ones_like
-from situs._src.ops.define import CPU, GPU, of_sizes, op
+from situs._src.ops.define import CPU, GPU, compiled_as, of_sizes, op
 from situs._src.ops.gather import where
 from situs._src.ops.join import concat
 from situs._src.ops.masked import masked
@@ -196,6 +196,7 @@ def _add_n_kernel(inputs: list[torch.Tensor]) -> torch.Tensor:
     return total
 
 
+_add_n_kernel.adds_up = True  # type: ignore[attr-defined]  # see situs._src.runtime.passes.sum_parts
 _add_n.fresh_when(lambda node: len(node.inputs) > 1)
 
 
@@ -724,8 +725,12 @@ def _unsorted_segment(
     declared = op(name, "data: T, segment_ids: Tindices, num_segments: host -> output: T", T=types, Tindices=INDEX)
     declared.shape(_unsorted_shape)
     native = types - WIDE_UNSIGNED
-    declared.kernel(CPU, T=native)(_unsorted_kernel(combine, fill, _checked_ids, ufunc))
-    declared.kernel(GPU, T=_gpu_types(name, native))(_unsorted_kernel(on_gpu or combine, fill, _known_ids))
+    on_host = _unsorted_kernel(combine, fill, _checked_ids, ufunc)
+    on_card = _unsorted_kernel(on_gpu or combine, fill, _known_ids)
+    declared.kernel(CPU, T=native)(on_host)
+    declared.kernel(GPU, T=_gpu_types(name, native))(on_card)
+    compiled_as(on_host, _unsorted_kernel(combine, fill, _known_ids), lambda data, ids, count: (ids >= count).any())
+    compiled_as(on_card, on_card)
     declared.kernel(CPU, T=WIDE_UNSIGNED)(_unsorted_kernel(_by_ufunc(ufunc), fill, _checked_ids))
 
     def call(data: Any, segment_ids: ArrayLike, num_segments: IntLike, name: str | None = None) -> Tensor:

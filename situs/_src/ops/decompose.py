@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -20,6 +21,7 @@ from situs._src.base.export import export
 from situs._src.base.shapes import UNKNOWN, Dim, TensorShape, brackets
 from situs._src.base.tensor import Tensor
 from situs._src.base.typing import ArrayLike, DTypeLike, IntsLike
+from situs._src.ir.graph.node import Operation
 from situs._src.ops import decompose_gradient as rules
 from situs._src.ops.array import expand_dims, shape
 from situs._src.ops.attribute import as_bool
@@ -109,9 +111,30 @@ def _by_numpy(function: Callable[..., Any], *matrices: torch.Tensor) -> torch.Te
         return torch.from_numpy(np.asarray(function(*[each.resolve_conj().resolve_neg().numpy() for each in matrices])))
 
 
+# What decompositions take: all is about the product of both sizes of a matrix with the smaller one, times a figure.
+
+
+def _multiplications(node: Operation, times: float) -> int | None:
+    matrices = node.inputs[0].shape
+    count = matrices.num_elements()
+    if count is None or len(matrices) < 2:
+        return None
+    rows, columns = matrices[-2:]
+    return int(times * count * min(rows or 0, columns or 0))
+
+
+def _multiplications_to_solve(node: Operation, times: float) -> int | None:
+    """As of the matrix, and its rows by what is on the right."""
+    own, right = _multiplications(node, times), node.inputs[1].shape.num_elements()
+    if own is None or right is None:
+        return None
+    return own + right * (node.inputs[0].shape[-1] or 0)
+
+
 # Inverses and determinants.
 
 _inverse = op("MatrixInverse", "input: T -> output: T", T=PRECISE, adjoint=False)
+_inverse.work(partial(_multiplications, times=1.0))
 _inverse.shape(_square_shape)
 
 
@@ -145,7 +168,9 @@ def inv(input: ArrayLike, adjoint: bool = False, name: str | None = None) -> Ten
 
 
 _determinant = op("MatrixDeterminant", "input: T -> output: T", T=PRECISE)
+_determinant.work(partial(_multiplications, times=1 / 3))
 _log_determinant = op("LogMatrixDeterminant", "input: T -> sign: T, log_abs_determinant: T", T=PRECISE)
+_log_determinant.work(partial(_multiplications, times=1 / 3))
 
 
 @_determinant.shape
@@ -205,6 +230,7 @@ def logdet(matrix: ArrayLike, name: str | None = None) -> Tensor:
 # Cholesky factors.
 
 _cholesky = op("Cholesky", "input: T -> output: T", T=PRECISE)
+_cholesky.work(partial(_multiplications, times=1 / 6))
 _cholesky.shape(_square_shape)
 
 
@@ -247,6 +273,7 @@ def cholesky_solve(chol: ArrayLike, rhs: ArrayLike, name: str | None = None) -> 
 # Linear equations.
 
 _solve = op("MatrixSolve", "matrix: T, rhs: T -> output: T", T=PRECISE, adjoint=False)
+_solve.work(partial(_multiplications_to_solve, times=1 / 3))
 
 
 @_solve.shape
@@ -301,6 +328,7 @@ def solve(matrix: ArrayLike, rhs: ArrayLike, adjoint: bool = False, name: str | 
 
 
 _triangular_solve = op("MatrixTriangularSolve", "matrix: T, rhs: T -> output: T", T=PRECISE, lower=True, adjoint=False)
+_triangular_solve.work(partial(_multiplications_to_solve, times=0.0))
 
 
 @_triangular_solve.shape
@@ -352,6 +380,7 @@ def triangular_solve(
 # Least squares.
 
 _least_squares = op("MatrixSolveLs", "matrix: T, rhs: T -> output: T", T=PRECISE)
+_least_squares.work(partial(_multiplications_to_solve, times=1.0))
 
 
 @_least_squares.shape
@@ -441,6 +470,7 @@ def _regularized(gram: Tensor, size: IntsLike, l2_regularizer: ArrayLike) -> Ten
 # QR and LU factors.
 
 _qr = op("Qr", "input: T -> q: T, r: T", T=PRECISE, full_matrices=False)
+_qr.work(partial(_multiplications, times=2.0))
 
 
 @_qr.shape
@@ -473,6 +503,7 @@ def qr(input: ArrayLike, full_matrices: bool = False, name: str | None = None) -
 
 
 _lu = op("Lu", "input: T -> lu: T, p: output_idx_type", T=PRECISE, output_idx_type=INDEX)
+_lu.work(partial(_multiplications, times=1 / 3))
 
 
 @_lu.shape
@@ -516,6 +547,7 @@ def lu(input: ArrayLike, output_idx_type: DTypeLike = int32, name: str | None = 
 # Singular values.
 
 _svd = op("Svd", "input: T -> s: T, u: T, v: T", T=PRECISE, compute_uv=True, full_matrices=False)
+_svd.work(partial(_multiplications, times=10.0))
 
 
 @_svd.shape
@@ -627,7 +659,9 @@ def _precision(a: Tensor) -> Any:
 # Eigenvalues.
 
 _eigh = op("SelfAdjointEigV2", "input: T -> e: T, v: T", T=PRECISE, compute_v=True)
+_eigh.work(partial(_multiplications, times=5.0))
 _eig = op("Eig", "input: T -> e: Tout, v: Tout", T=PRECISE, Tout=COMPLEX, compute_v=True)
+_eig.work(partial(_multiplications, times=12.0))
 
 
 @_eigh.shape
@@ -705,6 +739,7 @@ def eigvals(tensor: ArrayLike, name: str | None = None) -> Tensor:
 # Functions of matrices.
 
 _exponential = op("MatrixExponential", "input: T -> output: T", T=PRECISE)
+_exponential.work(partial(_multiplications, times=12.0))
 _exponential.shape(_square_shape)
 
 

@@ -44,6 +44,7 @@ __all__ = [
     "KernelValue",
     "all_finite",
     "binary",
+    "compiled_as",
     "has_no_zero",
     "numpy_kernel",
     "of_sizes",
@@ -149,6 +150,22 @@ def numpy_kernel(function: Callable[..., Any]) -> Callable[..., torch.Tensor]:
             return torch.from_numpy(np.asarray(function(*(value.resolve_neg().numpy() for value in values), **attrs)))
 
     return kernel
+
+
+def compiled_as(
+    kernel: Callable[..., Any], form: Callable[..., Any], refuses: Callable[..., torch.Tensor] | None = None
+) -> None:
+    """Says what a compiler is shown in the place of a kernel, which looks at values or is no function of PyTorch's.
+
+    Args:
+        kernel: The kernel.
+        form: Takes what the kernel takes, and gives what it gives, for all values that it does not refuse. For those it
+            gives anything, but gives it.
+        refuses: Takes the same, and says in one truth value whether the kernel raises an error because of a value.
+    """
+    kernel.when_compiled = form  # type: ignore[attr-defined]
+    if refuses is not None:
+        kernel.refuses = refuses  # type: ignore[attr-defined]
 
 
 def all_finite(x: torch.Tensor) -> bool:

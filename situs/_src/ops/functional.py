@@ -66,12 +66,41 @@ def map_fn(
     ragged: Any = elems
     if hasattr(type(elems), "__mapped__"):  # rows of different lengths
         return ragged.__mapped__(fn, signature)
+    numbered, row_of = _numbered(elems)
+    if numbered is not elems:  # something among them is taken apart by the numbers of its rows
+        if signature is None:
+            raise ArgumentError("map_fn needs fn_output_signature where a sparse tensor is among the elements.")
+        given = fn
+        fn = lambda numbers: given(row_of(numbers))  # noqa: E731
     with name_scope(name, "map"):
-        rows = Elems(elems)
+        rows = Elems(numbered)
         form, wanted = (
             (rows.form, [(d, UNKNOWN) for d, _ in rows.row_kinds()]) if signature is None else _declared(signature)
         )
         return _mapped(fn, rows, form, wanted)
+
+
+def _numbered(elems: Any) -> tuple[Any, Callable[[Any], Any]]:
+    """The elements with numbers of rows in the place of what gives its rows by number; and what undoes that for a row.
+
+    Such as a sparse tensor, whose rows do not stand side by side in memory.
+    """
+    if hasattr(type(elems), "__row__"):
+        return elems.__row_numbers__(), elems.__row__
+    if type(elems) in (list, tuple):
+        parts = [_numbered(item) for item in elems]
+        if any(part[0] is not item for part, item in zip(parts, elems, strict=True)):
+            kind = type(elems)
+            return kind(part[0] for part in parts), lambda row: kind(
+                part[1](item) for part, item in zip(parts, row, strict=True)
+            )
+    if type(elems) is dict:
+        named = {key: _numbered(item) for key, item in elems.items()}
+        if any(part[0] is not elems[key] for key, part in named.items()):
+            return {key: part[0] for key, part in named.items()}, lambda row: {
+                key: part[1](row[key]) for key, part in named.items()
+            }
+    return elems, lambda row: row
 
 
 def _mapped(fn: Callable[[Any], Any], rows: Elems, form: object, wanted: Sequence[tuple[DType, TensorShape]]) -> Any:

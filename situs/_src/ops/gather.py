@@ -48,11 +48,11 @@ from situs._src.ops.array import also_by_bits, as_attribute, as_integer, has_dim
 from situs._src.ops.array import rank as rank_op
 from situs._src.ops.attribute import as_word, is_plain, plain
 from situs._src.ops.cast import as_index
-from situs._src.ops.define import CPU, GPU, KernelValue, of_sizes, op
+from situs._src.ops.define import CPU, GPU, KernelValue, compiled_as, of_sizes, op
 from situs._src.ops.gather_gradient import boolean_mask_grad, gather_grad, gather_nd_grad, rows_of
 from situs._src.ops.masked import masked, unmasked
 from situs._src.ops.naming import Composed
-from situs._src.ops.positions import linear_indices, safe_linear_indices
+from situs._src.ops.positions import any_outside, linear_indices, safe_linear_indices
 from situs._src.ops.slices import IndexedSlices
 from situs._src.ops.sum_to import sum_to
 from situs._src.runtime.eager.bridge import TORCH_DTYPE
@@ -132,6 +132,15 @@ def _gather_gpu(params: torch.Tensor, indices: torch.Tensor, axis: HostValue, ba
     ones = [1] * (params.ndim - place - 1)
     front = [*missing.shape[:batch], *[1] * (place - batch), *missing.shape[batch:]]
     return taken.masked_fill_(missing.view([*front, *ones]), 0)
+
+
+def _gather_refuses(params: torch.Tensor, indices: torch.Tensor, axis: HostValue, batch_dims: int) -> torch.Tensor:
+    place, _ = _gather_axes(params.ndim, indices.ndim, axis, batch_dims)
+    return any_outside(indices, params.shape[place])
+
+
+compiled_as(_gather_cpu, _gather_gpu, _gather_refuses)
+compiled_as(_gather_gpu, _gather_gpu)
 
 
 def _take(params: torch.Tensor, indices: torch.Tensor, axis: int, batch: int) -> torch.Tensor:
@@ -291,6 +300,14 @@ def _gather_nd_gpu(params: torch.Tensor, indices: torch.Tensor, batch_dims: int)
     taken = _rows(params, rows.masked_fill(missing, 0), wanted)
     ones = [1] * (params.ndim - wanted.shape[-1])
     return taken.masked_fill(missing.reshape([*wanted.shape[:-1], *ones]), 0)
+
+
+def _gather_nd_refuses(params: torch.Tensor, indices: torch.Tensor, batch_dims: int) -> torch.Tensor:
+    return safe_linear_indices(_with_batch(params, indices, batch_dims), params.shape)[1].any()
+
+
+compiled_as(_gather_nd_cpu, _gather_nd_gpu, _gather_nd_refuses)
+compiled_as(_gather_nd_gpu, _gather_nd_gpu)
 
 
 @_gather_nd.kernel(CPU, Tparams=STRING)

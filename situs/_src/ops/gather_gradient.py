@@ -24,8 +24,8 @@ from situs._src.ir.graph.tensor import SymbolicTensor
 from situs._src.ir.registry.op import find_op
 from situs._src.ops.array import as_integer, reshape
 from situs._src.ops.array import size as size_op
-from situs._src.ops.define import CPU, GPU, op
-from situs._src.ops.positions import safe_linear_indices
+from situs._src.ops.define import CPU, GPU, compiled_as, op
+from situs._src.ops.positions import any_outside, safe_linear_indices
 from situs._src.ops.slices import IndexedSlices
 from situs._src.runtime.symbolic.fold import partial_value
 
@@ -84,6 +84,16 @@ def _gather_grad_gpu(
     return _summed(whole, rows.clamp(0, size - 1), parts).view(shape)
 
 
+def _gather_grad_refuses(
+    grad: torch.Tensor, indices: torch.Tensor, shape: tuple[int, ...], axis: HostValue, batch_dims: int
+) -> torch.Tensor:
+    return any_outside(indices, shape[as_integer(axis, "axis")])
+
+
+compiled_as(_gather_grad_cpu, _gather_grad_gpu, _gather_grad_refuses)
+compiled_as(_gather_grad_gpu, _gather_grad_gpu)
+
+
 def _aligned(
     grad: torch.Tensor, indices: torch.Tensor, shape: tuple[int, ...], axis: Any, batch_dims: int
 ) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
@@ -138,6 +148,16 @@ def _gather_nd_grad_gpu(
         return whole.view(shape)
     parts = grad.reshape(len(rows), whole.shape[1]).masked_fill(missing[:, None], 0)
     return whole.index_add_(0, rows.masked_fill(missing, 0), parts).view(shape)
+
+
+def _gather_nd_grad_refuses(
+    grad: torch.Tensor, indices: torch.Tensor, shape: tuple[int, ...], batch_dims: int
+) -> torch.Tensor:
+    return safe_linear_indices(indices, shape[batch_dims:])[1].any()
+
+
+compiled_as(_gather_nd_grad_cpu, _gather_nd_grad_gpu, _gather_nd_grad_refuses)
+compiled_as(_gather_nd_grad_gpu, _gather_nd_grad_gpu)
 
 
 def _as_matrix(

@@ -32,7 +32,7 @@ from situs._src.base.shapes import UNKNOWN, Dim, TensorShape, brackets, dimensio
 from situs._src.base.tensor import Tensor, read
 from situs._src.base.typing import ArrayLike, HostInput, HostValue, IntsLike, SizesOf
 from situs._src.ir.graph.tensor import SymbolicTensor
-from situs._src.ir.registry.traits import FOLDABLE, MOVES, SIZE_ARITHMETIC, VIEW
+from situs._src.ir.registry.traits import FOLDABLE, FRESH, MOVES, SIZE_ARITHMETIC, VIEW
 from situs._src.ops.array import also_by_bits, as_integer, as_integers, host_shape, partly
 from situs._src.ops.attribute import as_int
 from situs._src.ops.constant import ones_like
@@ -316,6 +316,7 @@ def _strided_slice_strings(input: Any, begin: Any, end: Any = None, strides: Any
 _strided_slice_grad = op(
     "StridedSliceGrad",
     "shape: host, begin: host, end: host, strides: host, dy: T -> output: T",
+    traits={FRESH},
     T=FLOATING | COMPLEX,
     **_strided_slice.attrs,
 )

@@ -53,7 +53,8 @@ _matmul = op(
 
 @_matmul.work
 def _multiplications(node: Operation) -> int | None:
-    count, inner = node.outputs[0].shape.num_elements(), node.inputs[0].shape[-2 if node.attrs["transpose_a"] else -1]
+    turned = node.attrs["transpose_a"] or node.attrs["adjoint_a"]
+    count, inner = node.outputs[0].shape.num_elements(), node.inputs[0].shape[-2 if turned else -1]
     return None if count is None or inner is None else count * inner
 
 

@@ -56,6 +56,7 @@ from situs._src.ops.define import (
     POINTWISE,
     KernelValue,
     binary,
+    compiled_as,
     has_no_zero,
     numpy_kernel,
     op,
@@ -70,7 +71,9 @@ from situs._src.ops.sum_to import sum_to
 from situs._src.runtime import dispatch
 from situs._src.runtime.dispatch import BinaryFunction, UnaryFunction
 from situs._src.runtime.eager.convert import to_array
+from situs._src.runtime.eager.shown import number_in
 from situs._src.runtime.eager.torch_private import operator
+from situs._src.runtime.symbolic.fold import known_value
 
 HALF: DTypes = frozenset({dt.float16, dt.bfloat16})
 SINGLE_AND_DOUBLE: DTypes = FLOATING - HALF
@@ -315,6 +318,37 @@ def _refusing_zero(kernel: Callable[[Any, Any], Any]) -> Callable[[Any, Any], An
     return checked
 
 
+def _dividing(kernel: Callable[..., torch.Tensor], of_torch: Callable[..., torch.Tensor]) -> Callable[..., Any]:
+    """A kernel that divides integers, with what a compiler is shown: there is a division that ends the process.
+
+    Not only that by zero: the smallest integer divided by -1 is none.
+    """
+    compiled_as(
+        kernel,
+        lambda x, y: of_torch(x, torch.where(_ends_process(x, y), 1, y)),
+        lambda x, y: _ends_process(x, y).any(),
+    )
+    return kernel
+
+
+def _by_known(kernel: Callable[..., torch.Tensor]) -> Callable[[Any, Any], Callable[..., Any] | None]:
+    """In a graph: does not look at a divisor that is a constant without zeros, so a card is not waited for."""
+
+    def divided(x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
+        return kernel(x, y)
+
+    def lower(x: Any, y: Any) -> Callable[..., Any] | None:
+        known = known_value(y)
+        return divided if known is not None and has_no_zero(np.asarray(known)) else None
+
+    compiled_as(divided, kernel)
+    return lower
+
+
+def _ends_process(x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
+    return (y == 0) | ((y == -1) & (x == torch.iinfo(x.dtype).min))
+
+
 def _float_floordiv(x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
     # PyTorch's own divides x - x % y, as Python does, and so gives 9 for 1.0 // 0.1 where TensorFlow gives 10.
     return torch.floor(x / y)
@@ -363,14 +397,20 @@ truncatediv = export("truncatediv")(
 truncatemod = export("truncatemod")(
     binary("TruncateMod", torch.fmod, REAL, "Returns what truncatediv leaves: signed as x.", wide=_wide_mod)
 )
-find_op("FloorDiv").kernel(CPU, GPU, T=NATIVE_INTEGER)(_refusing_zero(torch.floor_divide))
-find_op("FloorMod").kernel(CPU, GPU, T=NATIVE_INTEGER)(_refusing_zero(torch.remainder))
-find_op("FloorDiv").kernel(CPU, T=NATIVE_INTEGER)(
-    numpy_kernel(_wide_div)
-)  # NumPy divides by one number without division
-find_op("FloorMod").kernel(CPU, T=NATIVE_INTEGER)(numpy_kernel(lambda x, y: x - _wide_div(x, y) * y))
-find_op("TruncateDiv").kernel(CPU, GPU, T=NATIVE_INTEGER)(_refusing_zero(_integer_truncatediv))
-find_op("TruncateMod").kernel(CPU, GPU, T=NATIVE_INTEGER)(_refusing_zero(torch.fmod))
+for _name, _kernel in (
+    ("FloorDiv", torch.floor_divide),
+    ("FloorMod", torch.remainder),
+    ("TruncateDiv", _integer_truncatediv),
+    ("TruncateMod", torch.fmod),
+):
+    _divides = _dividing(_refusing_zero(_kernel), _kernel)
+    find_op(_name).kernel(CPU, T=NATIVE_INTEGER)(_divides)
+    find_op(_name).kernel(GPU, T=NATIVE_INTEGER, lower=_by_known(_kernel))(_divides)
+# NumPy divides by one number without division.
+find_op("FloorDiv").kernel(CPU, T=NATIVE_INTEGER)(_dividing(numpy_kernel(_wide_div), torch.floor_divide))
+find_op("FloorMod").kernel(CPU, T=NATIVE_INTEGER)(
+    _dividing(numpy_kernel(lambda x, y: x - _wide_div(x, y) * y), torch.remainder)
+)
 find_op("FloorDiv").stops_gradients()
 find_op("TruncateDiv").stops_gradients()
 
@@ -396,6 +436,9 @@ def _integer_pow(x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
     return torch.pow(x, y)
 
 
+compiled_as(_integer_pow, lambda x, y: torch.pow(x, y.clamp(min=0)), lambda x, y: (y < 0).any())
+
+
 def _squared_difference(x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
     difference = x - y
     return difference * difference.conj()
@@ -409,7 +452,7 @@ def _pow_itself(x: Tensor, y: Tensor) -> Any:
 def _float_pow(x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
     """Squares are products, which PyTorch knows of a number alone: with a tensor it takes thirty times as long."""
     if y.ndim == 0 and y.is_cpu:
-        number = y.item()
+        number = number_in(y)
         if number == 2 or number == 1:
             return torch.pow(x, number)
     return torch.pow(x, y)

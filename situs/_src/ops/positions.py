@@ -56,6 +56,11 @@ def _of_few(indices: torch.Tensor, shape: Sequence[int]) -> torch.Tensor | None:
     return torch.from_numpy(np.array(rows, np.int64))
 
 
+def any_outside(indices: torch.Tensor, size: int) -> torch.Tensor:
+    """Whether one of some indices is not in [0, size), as a tensor."""
+    return ((indices < 0) | (indices >= size)).any()
+
+
 def safe_linear_indices(indices: torch.Tensor, shape: Sequence[int]) -> tuple[torch.Tensor, torch.Tensor]:
     """The positions, and which of them do not exist; nothing waits for the device."""
     depth = indices.shape[-1]

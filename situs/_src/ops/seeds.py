@@ -51,6 +51,12 @@ class Drawn(int):
     __slots__ = ()
 
 
+class Counted(int):
+    """A seed that is the number of an operation among those that a graph has counted: the next one's is another."""
+
+    __slots__ = ()
+
+
 class Seeds(TypedDict):
     """The two seeds of an op, as attributes."""
 
@@ -148,7 +154,8 @@ def _graph_seeds(graph: Graph, op_seed: int | None) -> tuple[int, int] | None:
         counting = whole
     number = counting.seeds_used
     counting.seeds_used += 1
-    return both_seeds(seed, number)
+    first, second = both_seeds(seed, number)
+    return first, Counted(second)
 
 
 def _counts_apart(graph: Graph, whole: Graph) -> bool:

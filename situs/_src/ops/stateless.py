@@ -17,7 +17,7 @@ import torch
 
 from situs._src.base import dtype as dt
 from situs._src.base.dtype import FIXED, FLOATING, INDEX, STRING, WIDE_UNSIGNED, DType, as_dtype
-from situs._src.base.errors import ArgumentError, DTypeError, UnimplementedError
+from situs._src.base.errors import ArgumentError, DTypeError, InvalidArgumentError, shown
 from situs._src.base.export import export
 from situs._src.base.shapes import UNKNOWN, TensorShape, brackets, broadcast
 from situs._src.base.streams import WORD, Position
@@ -40,7 +40,7 @@ from situs._src.runtime.eager.bridge import TORCH_DTYPE
 FULL_INT = frozenset({dt.int32, dt.int64, dt.uint32, dt.uint64})
 
 
-def _begin(seed: Any) -> Position:
+def begin_of_seed(seed: Any) -> Position:
     """Where the draw of a seed given on the host begins."""
     if not isinstance(seed, tuple) or len(seed) != 2:
         found = brackets([len(seed)]) if isinstance(seed, tuple) else "[]"
@@ -53,7 +53,7 @@ def _begin(seed: Any) -> Position:
 def _begin_anywhere(seed: Any) -> Begin:
     """The same of a seed that may lie on the card that draws."""
     if not isinstance(seed, torch.Tensor):
-        return _begin(seed)
+        return begin_of_seed(seed)
     if seed.shape != (2,):
         raise ArgumentError(f"seed must have shape [2], not {brackets(seed.shape)}")
     return Placed(seed.to(torch.int64), is_seed=True)
@@ -296,7 +296,7 @@ class Draws(NamedTuple):
 
     def draw(self, drawn: Op, shape: ShapeLike, *bounds: Any, dtype: DType, name: str | None) -> Tensor:
         """Draws a tensor by one of the ops; integers are given their bounds."""
-        return drawn(shape, *self.source(shape), *bounds, dtype=dtype, name=name)  # type: ignore[no-any-return]
+        return drawn(shape, *self.source(shape), *bounds, dtype=dtype, name=name)
 
 
 def draws_of_seed(seed: ArrayLike) -> Draws:
@@ -396,7 +396,7 @@ def _multinomial_kernel(
     logits: torch.Tensor, num_samples: Any, seed: HostValue, *, output_dtype: DType
 ) -> torch.Tensor:
     categories_sizes(logits.shape, num_samples=num_samples)
-    return random.draw_categories(logits, num_samples, output_dtype, _begin(seed))
+    return random.draw_categories(logits, num_samples, output_dtype, begin_of_seed(seed))
 
 
 @export("random.stateless_categorical")
@@ -444,7 +444,7 @@ _gamma.shape(_ending_in_parameter_shape)
 
 @_gamma.kernel(CPU, GPU)
 def _gamma_kernel(shape: HostValue, seed: HostValue, alpha: torch.Tensor) -> torch.Tensor:
-    return random.draw_gamma(_leading(shape, seed, alpha), alpha, _begin(seed))
+    return random.draw_gamma(_leading(shape, seed, alpha), alpha, begin_of_seed(seed))
 
 
 _gamma.gradient(random.gamma_gradient)
@@ -487,7 +487,7 @@ _poisson.shape(_ending_in_parameter_shape)
 
 @_poisson.kernel(CPU, GPU)
 def _poisson_kernel(shape: HostValue, seed: HostValue, lam: torch.Tensor, *, dtype: DType) -> torch.Tensor:
-    return random.draw_poisson(_leading(shape, seed, lam), lam, dtype, _begin(seed))
+    return random.draw_poisson(_leading(shape, seed, lam), lam, dtype, begin_of_seed(seed))
 
 
 _poisson.stops_gradients()
@@ -530,7 +530,7 @@ _binomial.shape(_ending_in_both_shapes)
 def _binomial_kernel(shape: Any, seed: Any, counts: torch.Tensor, probs: torch.Tensor, *, dtype: DType) -> torch.Tensor:
     both = np.broadcast_shapes(counts.shape, probs.shape)
     sizes = _leading(shape, seed, counts.expand(both))
-    drawn = rejection.binomial(sizes, counts.expand(both), probs.expand(both), _begin(seed))
+    drawn = rejection.binomial(sizes, counts.expand(both), probs.expand(both), begin_of_seed(seed))
     return drawn.nan_to_num(-1.0).to(TORCH_DTYPE[dtype])
 
 
@@ -567,13 +567,13 @@ _shuffle.stops_gradients()
 @also_by_bits(_shuffle, CPU, GPU)
 @_shuffle.kernel(CPU, GPU, T=FIXED - WIDE_UNSIGNED)
 def _shuffle_kernel(value: torch.Tensor, seed: HostValue) -> torch.Tensor:
-    begin = _begin(seed)
+    begin = begin_of_seed(seed)
     return value if len(value) < 2 else value.index_select(0, random.draw_order(len(value), value.device, begin))
 
 
 @_shuffle.kernel(CPU, T=STRING)
 def _shuffle_strings(value: np.ndarray[Any, Any], seed: HostValue) -> np.ndarray[Any, Any]:
-    begin = _begin(seed)
+    begin = begin_of_seed(seed)
     return value if len(value) < 2 else np.take(value, philox.permutation(len(value), begin), axis=0)
 
 
@@ -606,27 +606,39 @@ def fold_in(seed: ArrayLike, data: ArrayLike, alg: str | IntLike = "auto_select"
     return stack([stateless_uniform([], seed, None, None, number.dtype, alg=alg), number])
 
 
-_ALGORITHMS = ("philox", "threefry", "auto_select")
+PHILOX, THREEFRY, AUTO_SELECT = 1, 2, 3
+_ALGORITHMS = {"philox": PHILOX, "threefry": THREEFRY, "autoselect": AUTO_SELECT}
 
 
-def check_algorithm(alg: str | IntLike) -> None:
-    """Raises ``ValueError`` unless `alg` is one of TensorFlow's algorithms."""
-    name = getattr(alg, "value", alg)
-    if not isinstance(name, (str, int)) or name not in (*_ALGORITHMS, 1, 2, 3):
-        raise ArgumentError(
-            f"Argument `alg` got unsupported value {alg!r}. Supported values are {', '.join(_ALGORITHMS)}."
-        )
-
-
-def check_supported(alg: str | IntLike) -> None:
-    """Raises unless numbers can be drawn by an algorithm.
+def algorithm_number(alg: object) -> int:
+    """The number of an algorithm, which may be given as such, or by its name, in which dashes and case do not count.
 
     Raises:
-        UnimplementedError: it is ThreeFry.
+        ValueError: there is no such algorithm.
+        TypeError: it is neither a number nor a name.
     """
-    check_algorithm(alg)
-    if getattr(alg, "value", alg) in ("threefry", THREEFRY):
-        raise UnimplementedError("Non-XLA devices don't support the ThreeFry algorithm. Use alg='philox'.")
+    given = getattr(alg, "value", alg)  # of an enumeration
+    if isinstance(given, bool) or not isinstance(given, (str, int)):
+        raise DTypeError(f"Can't convert argument `alg` (of value {shown(alg)} and type {type(alg)}) to int.")
+    number = (
+        _ALGORITHMS.get(given.strip().lower().replace("-", "").replace("_", "")) if isinstance(given, str) else given
+    )
+    if number not in _ALGORITHMS.values():
+        raise ArgumentError(
+            f"Argument `alg` got unsupported value {shown(alg)}. Supported values are philox or 1 for the Philox "
+            "algorithm, threefry or 2 for the ThreeFry algorithm, and auto_select or 3 for auto-selection."
+        )
+    return int(number)  # type: ignore[arg-type]
 
 
-THREEFRY = 2
+def check_supported(alg: object) -> None:
+    """Raises unless numbers can be drawn by an algorithm; None is a choice as well, as in TensorFlow.
+
+    Raises:
+        InvalidArgumentError: it is ThreeFry.
+    """
+    if alg is not None and algorithm_number(alg) == THREEFRY:
+        raise InvalidArgumentError(
+            "counter must be a vector with length at least 2; got shape: [1]. Non-XLA devices don't support the "
+            "ThreeFry algorithm. Use alg='philox'."
+        )

@@ -10,6 +10,7 @@ from situs._src.base import dtype as dt
 from situs._src.base.dtype import DType, as_dtype
 from situs._src.base.errors import ArgumentError, DTypeError, shown
 from situs._src.base.export import export
+from situs._src.base.shapes import TensorShape
 from situs._src.base.tree import deeper
 from situs._src.ops.array import reshape
 from situs._src.ops.array import shape as shape_of
@@ -63,7 +64,7 @@ def ragged_constant(
     depth = deepest if depth is None else depth
     sizes = (
         tuple(inner_shape)
-        if isinstance(inner_shape, (list, tuple))
+        if isinstance(inner_shape, (list, tuple, TensorShape))
         else (() if inner_shape is None else (inner_shape,))
     )
     if ragged_rank is None:

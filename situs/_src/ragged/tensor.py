@@ -34,6 +34,7 @@ from situs._src.ops.reduce import reduce_max
 from situs._src.ops.scatter import tensor_scatter_nd_update
 from situs._src.ops.tensor_proto import get_static_value
 from situs._src.runtime.eager.tensor import EagerTensor
+from situs._src.tracing.extension_type import name_spec
 from situs._src.tracing.spec import TensorSpec
 from situs._src.tracing.type_spec import CompositeTensor, TypeSpec
 
@@ -641,3 +642,6 @@ class RaggedTensorSpec(TypeSpec):
                 offset += int(part[-1])
             splits.append(torch.cat(parts))
         return [joined, *splits]
+
+
+name_spec("tf.RaggedTensorSpec", RaggedTensorSpec)

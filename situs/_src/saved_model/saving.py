@@ -169,7 +169,7 @@ def _concretes(function: Any) -> list[ConcreteFunction]:
     if isinstance(function, ConcreteFunction):
         return [function]
     if isinstance(function, (Function, Method)):
-        return function.concrete_functions_to_save()  # type: ignore[no-any-return]
+        return function.concrete_functions_to_save()
     raise DTypeError(f"`function_aliases` are functions by name, got {shown(function)}.")
 
 

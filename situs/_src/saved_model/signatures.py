@@ -77,7 +77,7 @@ def _fits(concrete: ConcreteFunction) -> bool:
 def _concrete(function: Any) -> ConcreteFunction | None:
     if isinstance(function, (Function, Method)) and function.input_signature is not None:
         concrete = function.get_concrete_function()
-        return function.for_one_replica(concrete)  # type: ignore[no-any-return]
+        return function.for_one_replica(concrete)
     return function if isinstance(function, ConcreteFunction) else None
 
 

@@ -110,7 +110,7 @@ def cross_hashed(
     if buckets < 0:
         raise ArgumentError(f"num_buckets must be >= 0, got {buckets}.")
     splits, values = [], []
-    for each in inputs:
+    for each in sorted(inputs, key=lambda each: not isinstance(each, SparseTensor)):  # as TensorFlow orders them
         ends, items = _rows(each)
         if items.dtype is not dt.string and not items.dtype.is_integer:
             raise DTypeError(f"Features are strings or integers, got {items.dtype.name}.")

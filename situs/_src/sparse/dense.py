@@ -51,6 +51,8 @@ def from_dense(tensor: Any, name: str | None = None) -> SparseTensor:
         [[0, 1], [1, 0]]
     """
     given = convert_to_tensor(tensor)
+    if given.shape.rank == 0:  # one place, which needs no index
+        return SparseTensor(zeros([1, 0], dt.int64), reshape(given, [1]), zeros([0], dt.int64))
     nothing = "" if given.dtype is dt.string else cast(0, given.dtype)
     places = where(not_equal(given, nothing))
     made = SparseTensor(places, gather_nd(given, places), shape_of(given, dt.int64))

@@ -26,8 +26,10 @@ from situs._src.ir.registry.op import Op
 from situs._src.ops.cast import cast
 from situs._src.ops.composite_values import SparseTensorValue
 from situs._src.ops.constant import convert_to_tensor
+from situs._src.ops.join import stack
 from situs._src.runtime.dispatch import on_composite
 from situs._src.runtime.symbolic.fold import partial_value
+from situs._src.tracing.extension_type import name_spec
 from situs._src.tracing.spec import TensorSpec
 from situs._src.tracing.type_spec import CompositeTensor, TypeSpec
 
@@ -168,6 +170,23 @@ class SparseTensor(CompositeTensor):
 
         return self.with_values(function(self._values, at_places(self, convert_to_tensor(other, self.dtype))))
 
+    # Its rows, for `tf.map_fn`.
+
+    def __row_numbers__(self) -> Any:
+        from situs._src.ops.constant import range as range_of
+
+        return range_of(self._dense_shape[0])
+
+    def __row__(self, number: Any) -> SparseTensor:
+        from situs._src.ops.compare import equal
+        from situs._src.ops.gather import boolean_mask
+
+        inside = equal(self._indices[:, 0], number)
+        indices, values = boolean_mask(self._indices, inside), boolean_mask(self._values, inside)
+        made = SparseTensor(indices[:, 1:], values, self._dense_shape[1:])
+        made.set_shape(self._shape[1:])
+        return made
+
 
 # Ops of one tensor that give zero for zero: they change the values.
 _OF_VALUES = frozenset(
@@ -179,6 +198,10 @@ _OF_VALUES = frozenset(
 def _on_values(op: Op, inputs: tuple[Any, ...], attrs: dict[str, Any], name: str | None) -> Any:
     if op.name == "Shape":
         return cast(inputs[0].dense_shape, attrs.get("out_type", dt.int32))
+    if op.name == "Size":
+        from situs._src.ops.reduce import reduce_prod
+
+        return cast(reduce_prod(inputs[0].dense_shape), attrs["out_type"])
     if op.name not in _OF_VALUES or not isinstance(inputs[0], SparseTensor):
         raise DTypeError(f"{op.name} takes no SparseTensor. Use a function of tf.sparse, or tf.sparse.to_dense.")
     return inputs[0].with_values(op(inputs[0].values, *inputs[1:], name=name, **attrs))
@@ -193,6 +216,8 @@ def _int64(value: Any, what: str) -> Any:
         if not value.dtype.is_integer:
             raise DTypeError(f"The {what} of a sparse tensor are int64, got {shown(value)}.")
         return cast(value, dt.int64)
+    if isinstance(value, (list, tuple)) and any(isinstance(item, Tensor) for item in value):
+        return stack([_int64(item, what) for item in value])
     given = np.asarray(value) if not isinstance(value, TensorShape) else np.asarray(value.as_list())
     if given.size == 0 and what == "indices" and given.ndim < 2:
         raise ArgumentError(f"The indices of a sparse tensor have the shape [count, rank], got {shown(value)}.")
@@ -299,3 +324,6 @@ class SparseTensorSpec(TypeSpec):
         joined = np.concatenate(elements) if isinstance(elements[0], np.ndarray) else torch.cat(elements)
         shape = torch.stack([row[2] for row in rows]).amax(0)
         return [torch.cat(indices), joined, torch.cat([torch.tensor([len(rows)]), shape])]
+
+
+name_spec("tf.SparseTensorSpec", SparseTensorSpec)

@@ -454,6 +454,11 @@ class BatchableExtensionType(ExtensionType):
 # Kinds by name.
 
 
+def name_spec(name: str, spec: type[TypeSpec]) -> None:
+    """Gives a class of kinds the name by which it is saved."""
+    _by_name[name] = spec
+
+
 def named_spec(name: str) -> Callable[..., Any]:
     """The class of kinds that has a name, for those who read what was saved.
 

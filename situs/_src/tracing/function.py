@@ -30,6 +30,8 @@ from situs._src.ops.inner import building, graph_for
 from situs._src.placement.candidates import Assignment
 from situs._src.placement.placer_setting import Placer, as_placer
 from situs._src.placement.search.plan import Plan
+from situs._src.runtime import watch
+from situs._src.runtime.run.trace import now
 from situs._src.tracing import hooks
 from situs._src.tracing.autograph.calls import requested
 from situs._src.tracing.concrete import ConcreteFunction
@@ -37,7 +39,7 @@ from situs._src.tracing.kind import Kind
 from situs._src.tracing.lock import tracing
 from situs._src.tracing.memo import Memo
 from situs._src.tracing.parameters import Parameters
-from situs._src.tracing.retracing import Watch, watch_of
+from situs._src.tracing.retracing import Watch, reason_for, watch_of
 from situs._src.tracing.trace import trace
 from situs._src.tracing.traces import Traces
 from situs._src.variables.replication import strategies
@@ -220,6 +222,8 @@ class Function:
         """
         if kind not in self._kinds:
             self._watch.note(self.python_function)
+        watcher, start = watch.watcher, now()
+        reason = "" if watcher is None else reason_for(kind, list(self._kinds), self._parameters)
         names = self._parameters.names(kind.form)
         function = self._traced_function
         with hooks.creating_variables(self._traces == 0, self._name) as created:
@@ -230,6 +234,9 @@ class Function:
                 traced = trace(function, kind, names, outer, tensors)
             self._traces += 1
         self._kinds.add(kind)
+        traced.graph.title = self._name
+        if watcher is not None:
+            watcher.traced(self._name, traced.graph, reason, start)
         traced.graph.compiles = self._jit_compile
         number, title = next(_numbers), _title(self._name)
         return ConcreteFunction(traced, kind, self._parameters, title, number, self._in, self._placer)

@@ -2,15 +2,21 @@
 
 Making a graph takes about a thousand times as long as running a small one. Functions with the same code count
 together, so that a ``tf.function`` made anew in every iteration of a loop is found out as well.
+
+`reason_for` says of one graph what about the call asked for it: which argument was new, and what it had been before.
 """
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from types import CodeType
 from typing import Any
 from weakref import WeakKeyDictionary
+
+from situs._src.tracing.kind import Kind
+from situs._src.tracing.parameters import Parameters
+from situs._src.tracing.text import input_texts
 
 WATCHED = 10  # the last calls
 TOO_MANY = 5  # graphs made in these
@@ -53,3 +59,31 @@ def watch_of(function: Callable[..., Any]) -> Watch:
     """The watch over all functions with the code of this one."""
     code = getattr(function, "__code__", None)
     return Watch() if code is None else _watches.setdefault(code, Watch())
+
+
+FIRST = "the first call"
+
+
+def reason_for(kind: Kind, earlier: Sequence[Kind], parameters: Parameters) -> str:
+    """Why a graph is made for a kind of arguments: what differs from the earlier kind that is most like it.
+
+    Args:
+        kind: What the graph is made for.
+        earlier: What the function has graphs for.
+        parameters: The parameters of the function.
+    """
+    if not earlier:
+        return FIRST
+    if kind in earlier:
+        return "another place: inside another graph, another replica, or under another device scope"
+    wanted = {name: text for name, _, text in input_texts(parameters, kind)}
+    known = [{name: text for name, _, text in input_texts(parameters, each)} for each in earlier]
+    differing = [[name for name in {**wanted, **old} if wanted.get(name) != old.get(name)] for old in known]
+    best = min(range(len(known)), key=lambda number: len(differing[number]))
+    if not differing[best]:  # objects that print alike, and are not the same
+        return "an argument is another object than before"
+    changes = (
+        f"{name}: {known[best].get(name, 'not given')} before, {wanted.get(name, 'not given')} now"
+        for name in differing[best]
+    )
+    return "; ".join(changes)

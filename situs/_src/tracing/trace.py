@@ -39,6 +39,13 @@ class TracedGraph(FunctionGraph):
             )
 
 
+class TraceAgain(BaseException):
+    """Ends the making of a graph that is then made once more: whoever raises this has learnt to make it otherwise.
+
+    It is no `Exception`, so that no program takes it for a failure of its own.
+    """
+
+
 class Traced:
     """A graph, and the form of what the function returned."""
 
@@ -64,6 +71,16 @@ def trace(
         outer: The graph that calls the function; None for eager code.
         tensors: The arguments of the call that the graph is made for; variables may be made from them.
     """
+    while True:
+        try:
+            return _traced(function, kind, names, outer, tensors)
+        except TraceAgain:
+            continue  # with a new graph: nothing holds on to the one that was begun
+
+
+def _traced(
+    function: Callable[..., Any], kind: Kind, names: Sequence[str], outer: Graph | None, tensors: Sequence[Any]
+) -> Traced:
     graph = TracedGraph(outer, True if outer is None else None)
     graph.called_under, graph.given = here.scope, tensors
     graph.runs_effects = True

@@ -26,6 +26,7 @@ from situs._src.ir.registry.op import Op
 from situs._src.ops.define import CPU, GPU, op
 from situs._src.runtime.eager.cell import Cell
 from situs._src.runtime.eager.in_place import rewrite, with_room
+from situs._src.runtime.eager.shown import is_shown
 from situs._src.variables import apply_kernels as kernels
 from situs._src.variables.apply_rows import on_rows, subtract_rows
 from situs._src.variables.state_ops import merged
@@ -203,8 +204,9 @@ def _as_number(name: str, value: Any) -> Any:
         raise DTypeError(f"{name} is not a number: {shown(value)}")
     if value.ndim:
         raise ArgumentError(f"{name} is not a scalar: {brackets(list(value.shape))}")
-    on_card = isinstance(value, torch.Tensor) and value.device.type != "cpu"
-    return value if on_card else value.item()
+    if isinstance(value, torch.Tensor) and value.device.type != "cpu":
+        return value
+    return value.double() if is_shown() else value.item()  # the precision in which Python computes
 
 
 def _check_shapes(cells: Sequence[Cell], values: Sequence[torch.Tensor], grads: Sequence[torch.Tensor]) -> None:

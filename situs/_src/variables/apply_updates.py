@@ -20,6 +20,7 @@ from situs._src.ir.graph.tensor import SymbolicTensor
 from situs._src.ops.cast import cast
 from situs._src.ops.constant import convert_to_tensor
 from situs._src.placement import options
+from situs._src.runtime import watch
 from situs._src.runtime.eager.bridge import TORCH_DTYPE, Place
 from situs._src.runtime.eager.cell import Cell
 from situs._src.runtime.eager.tape import has_gradient
@@ -156,7 +157,10 @@ class Group:
             for grad in grads
         ]
         numbers = {name: _hyper_value(value, where) for name, value in hyper.items()}
-        self._apply.change(self._cells, values, numbers, attrs)
+        change = self._apply.change
+        if watch.watcher is not None:
+            change = watch.watcher.update(change, self._apply.op, where.device)
+        change(self._cells, values, numbers, attrs)
 
 
 def grouped(apply: Apply, states: Sequence[Sequence[Any]]) -> list[Group]:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from situs._src.base.devices.scope import ROOT, build_into
 from situs._src.ir.graph.function import outermost
 from situs._src.ir.graph.graph import Graph
+from situs._src.ir.graph.node import Operation
 from situs._src.ir.graph.tensor import SymbolicTensor
 from situs._src.variables import state_ops
 
@@ -26,6 +27,21 @@ def captured_variable(graph: Graph, variable: Variable) -> SymbolicTensor:
     known = _captured_by(top)
     if id(variable) not in known:
         known[id(variable)] = variable, _add(top, variable)
+    return graph.capture(known[id(variable)][1])
+
+
+def captured_like(graph: Graph, state: SymbolicTensor, variable: Variable) -> SymbolicTensor:
+    """The same, where `state` stands for another variable of the same kind, and the operation is a copy of its."""
+    top = outermost(graph)
+    known = _captured_by(top)
+    if id(variable) not in known:
+        like = state.op
+        attrs = {**like.attrs, "shared_name": variable._name, "cell": variable._cell}
+        made = Operation(top, like.op_def, top.absolute_name(variable._name), (), attrs, like.types, like.made_at)
+        made.outputs = [SymbolicTensor(made, 0, state.dtype, variable.shape, state.is_ref)]
+        made.device = variable.device
+        top.add_copies([made])
+        known[id(variable)] = variable, made.outputs[0]
     return graph.capture(known[id(variable)][1])
 
 

@@ -21,7 +21,7 @@ import torch
 from situs._src.base import dtype as dt
 from situs._src.base import locks
 from situs._src.base.devices.scope import device, here
-from situs._src.base.errors import ArgumentError, FailedPreconditionError
+from situs._src.base.errors import ArgumentError, FailedPreconditionError, UnimplementedError
 from situs._src.base.export import export
 from situs._src.base.mixing import unpredictable
 from situs._src.base.shapes import TensorShape
@@ -82,14 +82,14 @@ class Generator:
             )
         self._is_replicated = strategies.has_strategy()
         self._algorithm: int = _algorithm_number(alg) if copy_from is None else copy_from._algorithm
-        first = _as_state(state) if copy_from is None else copy_from._state_var.read_value()
+        first = self._as_state(state) if copy_from is None else copy_from._state_var.read_value()
         with device("/cpu:0"):
             self._state_var: Any = Variable(first, trainable=False, name="StateVar", dtype=dt.int64)
 
     @classmethod
     def from_seed(cls, seed: IntLike, alg: str | IntLike | None = None) -> Generator:
         """A generator whose sequence the seed decides: an integer, or up to three words of the state, the key last."""
-        return cls(state=_seed_state(seed), alg=alg)
+        return cls(state=_seed_state(seed, _state_size(_algorithm_number(alg))), alg=alg)
 
     @classmethod
     def from_non_deterministic_state(cls, alg: str | IntLike | None = None) -> Generator:
@@ -98,7 +98,7 @@ class Generator:
             raise FailedPreconditionError(
                 '"from_non_deterministic_state" cannot be called when determinism is enabled.'
             )
-        return cls(state=(unpredictable(), unpredictable(), unpredictable()), alg=alg)
+        return cls(state=tuple(unpredictable() for _ in range(_state_size(_algorithm_number(alg)))), alg=alg)
 
     @classmethod
     def from_state(cls, state: object, alg: str | IntLike) -> Generator:
@@ -108,7 +108,7 @@ class Generator:
     @classmethod
     def from_key_counter(cls, key: object, counter: Any, alg: str | IntLike) -> Generator:
         """A generator with this key, whose counter has these two words."""
-        return cls(state=_key_counter_state(key, counter), alg=alg)
+        return cls(state=_key_counter_state(key, counter, _state_size(_algorithm_number(alg))), alg=alg)
 
     def __reduce__(self) -> tuple[Any, ...]:
         return type(self).from_state, (self._state_var.read_value(), self.algorithm)
@@ -123,7 +123,7 @@ class Generator:
     @property
     def key(self) -> Tensor:
         """The key, a scalar."""
-        return self._state_var[2]  # type: ignore[no-any-return]
+        return self._state_var[_state_size(self._algorithm) - 1]  # type: ignore[no-any-return]
 
     @property
     def algorithm(self) -> int:
@@ -137,22 +137,30 @@ class Generator:
 
     def reset(self, state: object) -> Any:
         """Goes on from a state."""
-        return self._state_var.assign(_as_state(state))
+        return self._state_var.assign(self._as_state(state))
 
     def reset_from_seed(self, seed: IntLike) -> Any:
         """Goes on as a generator made with ``from_seed(seed)`` begins."""
-        return self.reset(_seed_state(seed))
+        return self.reset(_seed_state(seed, _state_size(self._algorithm)))
 
     def reset_from_key_counter(self, key: object, counter: Any) -> Any:
         """Goes on as a generator made with ``from_key_counter(key, counter)`` begins."""
-        return self.reset(_key_counter_state(key, counter))
+        return self.reset(_key_counter_state(key, counter, _state_size(self._algorithm)))
+
+    def _as_state(self, state: object) -> Any:
+        return _as_state(state, _state_size(self._algorithm))
 
     def skip(self, delta: ArrayLike) -> Tensor:
         """Leaves out as many numbers as a tensor of `delta` elements has, and returns the state before."""
+        self._check_supported()
         if self._symbolic:
             return self._run(_skip, self._algorithm, delta)  # type: ignore[no-any-return]
         words = _advance(self._state_var._cell, as_attribute(delta, "The number of draws to skip"))
         return constant(np.array(words, np.int64))
+
+    def _check_supported(self) -> None:
+        if self._algorithm == stateless.THREEFRY:
+            raise UnimplementedError("Non-XLA devices don't support the ThreeFry algorithm. Use alg='philox'.")
 
     def _run(self, operation: Any, *inputs: Any) -> Any:
         """Adds an operation on the state to the graph being built, or to that of the state."""
@@ -163,7 +171,7 @@ class Generator:
 
     def _position(self, shape: ShapeLike) -> tuple[Any, Any]:
         """The key and the counter that a draw of this shape begins with."""
-        stateless.check_supported(self._algorithm)
+        self._check_supported()
         replica = strategies.replica_number() if self._is_replicated else None
         if self._symbolic:
             before = self.skip(_elements(shape))
@@ -244,10 +252,11 @@ class Generator:
 def _advance(cell: Cell, count: int) -> tuple[int, int, int]:
     """The state before the next `count` numbers, which the caller draws."""
     with cell.lock:
-        low, high, key = cell.read().tolist()
+        before = cell.read()
+        low, high, key = before.tolist()
         counter = (low % WORD + high % WORD * WORD + count * BLOCKS_PER_OUTPUT) % COUNTERS
         words = [_signed(counter % WORD), _signed(counter // WORD), key]
-        cell.value = torch.tensor(words, device=cell.value.device)
+        cell.value = torch.tensor(words, device=before.device)
         return low, high, key
 
 
@@ -331,55 +340,61 @@ def set_global_generator(generator: Generator) -> None:
 @export("random.create_rng_state", "random.experimental.create_rng_state", v1="random.create_rng_state")
 def create_rng_state(seed: IntLike, alg: str | IntLike) -> Tensor:
     """The state of a generator that is made with ``from_seed(seed, alg)``, as a tensor."""
-    _algorithm_number(alg)
-    return convert_to_tensor(_as_state(_seed_state(seed)))
+    size = _state_size(stateless.algorithm_number(alg))
+    return convert_to_tensor(_as_state(_seed_state(seed, size), size))
 
 
-def _algorithm_number(alg: Any) -> int:
-    if alg is None:
-        return Algorithm.PHILOX.value
-    stateless.check_algorithm(alg)
-    number = alg.value if isinstance(alg, Algorithm) else alg
-    return number if isinstance(number, int) else Algorithm[number.upper()].value
+def _algorithm_number(alg: object) -> int:
+    return stateless.PHILOX if alg is None else stateless.algorithm_number(alg)
 
 
-def _seed_state(seed: Any) -> Any:
+def _state_size(algorithm: int) -> int:
+    """How many words of 64 bits a state has: the counter, two but for ThreeFry, and the key."""
+    return 2 if algorithm == stateless.THREEFRY else 3
+
+
+def _seed_state(seed: Any, size: int) -> Any:
     """The state of a seed: an integer fills the words from the first on, words of its own stand at the end."""
     seed = read(seed)
     if isinstance(seed, SymbolicTensor):
         words = cast(reshape(seed, [-1]), dt.int64)
-        return concat([zeros([3 - words.shape[0]], dt.int64), words], 0) if words.shape[0] in (1, 2) else words[:3]
+        missing = 0 if words.shape[0] is None else size - words.shape[0]
+        return concat([zeros([missing], dt.int64), words], 0) if missing > 0 else words[:size]
     given = plain(seed, "seed")
     if isinstance(given, tuple):
-        return (0,) * (3 - len(given)) + given[:3]
+        return (0,) * (size - len(given)) + given[:size]
     number = as_seed(given)
     if not isinstance(seed, int):
-        return 0, 0, number  # a tensor of one word
-    return tuple((number >> 64 * place) % WORD for place in range(3))
+        return *([0] * (size - 1)), number  # a tensor of one word
+    return tuple((number >> 64 * place) % WORD for place in range(size))
 
 
-def _key_counter_state(key: object, counter: Any) -> Any:
+def _key_counter_state(key: object, counter: Any, size: int) -> Any:
     key, counter = read(key), read(counter)
     if isinstance(key, SymbolicTensor) or isinstance(counter, SymbolicTensor):
-        words = [convert_to_tensor(word) for word in (counter[0], counter[1], key)]
+        words = [convert_to_tensor(word) for word in (*(counter[place] for place in range(size - 1)), key)]
         return stack([cast(word, dt.int64) for word in words])
     counts = plain(counter, "counter")
-    if not isinstance(counts, tuple) or len(counts) != 2:
-        raise ArgumentError(f"A counter consists of two integers, got {counter!r}.")
+    if not isinstance(counts, tuple) or len(counts) != size - 1:
+        count = "one integer" if size == 2 else "two integers"
+        raise ArgumentError(f"A counter consists of {count} for this algorithm, got {counter!r}.")
     return *counts, plain(key, "key")
 
 
-def _as_state(state: object) -> Any:
+def _as_state(state: object, size: int) -> Any:
     """The words of a state, as a variable takes them."""
     state = read(state)
     if isinstance(state, SymbolicTensor):
-        if not state.shape.is_compatible_with([3]):
-            raise ArgumentError(f"The state of a Generator consists of three integers, got {state!r}.")
+        if not state.shape.is_compatible_with([size]):
+            raise ArgumentError(f"The state of this Generator consists of {_COUNTED[size]} integers, got {state!r}.")
         return cast(state, dt.int64)
     words = plain(state, "state")
-    if not isinstance(words, tuple) or len(words) != 3:
-        raise ArgumentError(f"The state of a Generator consists of three integers, got {state!r}.")
+    if not isinstance(words, tuple) or len(words) != size:
+        raise ArgumentError(f"The state of this Generator consists of {_COUNTED[size]} integers, got {state!r}.")
     return np.array([_signed(as_seed(word) % WORD) for word in words], np.int64)
+
+
+_COUNTED = {2: "two", 3: "three"}
 
 
 def _signed(word: int) -> int:

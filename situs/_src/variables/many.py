@@ -14,6 +14,7 @@ from typing import Any
 
 import torch
 
+from situs._src.runtime.eager.shown import is_shown
 from situs._src.runtime.eager.torch_private import (
     foreach_add_,
     foreach_addcdiv_,
@@ -55,7 +56,7 @@ def plus(values: Tensors, by: Number) -> None:
 def _as_tensor(values: Tensors, number: Number) -> Number:
     """A number as a tensor, where PyTorch would make one of it for every tensor of a list: that takes 1.2 us each."""
     exact = values[0].dtype in (torch.float32, torch.float64)  # others compute in more digits than they have
-    if not exact or values[0].is_cuda or not is_number(number):
+    if not exact or values[0].is_cuda or not is_number(number) or is_shown():
         return number
     return torch.tensor(number, dtype=values[0].dtype)
 
@@ -149,6 +150,8 @@ def may_fuse(rate: Number, *lists: Tensors) -> bool:
     """
     if not is_number(rate) and rate.dtype is not torch.float32:
         return False
+    if is_shown():
+        return False  # a compiler fuses the plain way with what makes the gradients
     every = chain.from_iterable(lists)
     return lists[0][0].is_floating_point() and all(map(torch.Tensor.is_contiguous, every))
 

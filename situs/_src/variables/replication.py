@@ -43,6 +43,7 @@ class Strategies:
         self.has_strategy: Callable[[], bool] = lambda: False  # whether one holds here
         self.replica_number: Callable[[], int | None] = lambda: None  # which of its replicas this thread is
         self.saving: Callable[[], AbstractContextManager[None]] = nullcontext  # what is traced is of one replica
+        self.differs: Callable[[str], None] = lambda what: None  # told what a replica does that no copy of it may do
 
 
 strategies = Strategies()

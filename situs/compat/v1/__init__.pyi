@@ -410,6 +410,7 @@ from situs._src.ragged.parsing import parse_single_sequence_example as parse_sin
 from situs._src.ragged.strings import string_split as string_split
 from situs._src.ragged.tensor import RaggedTensor as RaggedTensor
 from situs._src.ragged.tensor import RaggedTensorSpec as RaggedTensorSpec
+from situs._src.report.report import report as report
 from situs._src.runtime.session.session import InteractiveSession as InteractiveSession
 from situs._src.runtime.session.session import Session as Session
 from situs._src.sparse.arithmetic import add_v1 as sparse_add
@@ -543,12 +544,14 @@ from situs._src.variables.updates import scatter_sub as scatter_sub
 from situs._src.variables.updates import scatter_update as scatter_update
 from situs.compat.v1 import app as app
 from situs.compat.v1 import audio as audio
+from situs.compat.v1 import autodiff as autodiff
 from situs.compat.v1 import bitwise as bitwise
 from situs.compat.v1 import compat as compat
 from situs.compat.v1 import contrib as contrib
 from situs.compat.v1 import data as data
 from situs.compat.v1 import debugging as debugging
 from situs.compat.v1 import dtypes as dtypes
+from situs.compat.v1 import feature_column as feature_column
 from situs.compat.v1 import flags as flags
 from situs.compat.v1 import gfile as gfile
 from situs.compat.v1 import image as image
@@ -571,6 +574,7 @@ from situs.compat.v1 import ragged as ragged
 from situs.compat.v1 import random as random
 from situs.compat.v1 import resource_loader as resource_loader
 from situs.compat.v1 import saved_model as saved_model
+from situs.compat.v1 import sets as sets
 from situs.compat.v1 import signal as signal
 from situs.compat.v1 import sparse as sparse
 from situs.compat.v1 import spectral as spectral

@@ -2,6 +2,7 @@
 
 # Written by scripts/write_api.py: edit what the engine exports instead.
 
+from situs._src.ops.image_boxes import draw_bounding_boxes_v1 as draw_bounding_boxes
 from situs._src.ops.image_codec import adjust_jpeg_quality as adjust_jpeg_quality
 from situs._src.ops.image_codec import decode_and_crop_jpeg as decode_and_crop_jpeg
 from situs._src.ops.image_codec import decode_bmp as decode_bmp

@@ -16,6 +16,7 @@ from situs._src.distribute.cluster_resolver import (
     resolve,
 )
 from situs._src.distribute.sharding import compute_batch_size
+from situs._src.distribute.workers import Member, why_no_nccl
 
 resolvers = tf.distribute.cluster_resolver
 CLUSTER = {"worker": ["a:1", "b:2"], "ps": {1: "c:3"}}
@@ -194,3 +195,14 @@ def test_the_size_of_batches_is_known_before_they_are_made() -> None:
     assert int(compute_batch_size(numbers.batch(4).prefetch(2))) == 4
     assert int(compute_batch_size(numbers.batch(4, drop_remainder=True))) == 4
     assert int(compute_batch_size(numbers)) == -1
+
+
+def test_nccl_takes_a_card_for_each_worker() -> None:
+    members = [Member("worker", number, f"10.0.0.{number}:1") for number in range(3)]
+    assert why_no_nccl(members, ["a 1", "a 2", "b 1"], is_built_in=True) == ""
+    assert "built without" in why_no_nccl(members, ["a 1", "a 2", "b 1"], is_built_in=False)
+    shared = why_no_nccl(members, ["a 1", "b 1", "a 1"], is_built_in=True)
+    assert shared == (
+        "it refuses two processes on one card: /job:worker/task:0 (10.0.0.0:1) and /job:worker/task:2 (10.0.0.2:1) "
+        "share one of a"
+    )

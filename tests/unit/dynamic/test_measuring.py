@@ -16,9 +16,11 @@ from situs._src.placement.costs.key import key_of
 from situs._src.placement.costs.kinds import kind_of
 from situs._src.placement.costs.model import CostModel
 from situs._src.placement.costs.store import CostStore, shared_store
+from situs._src.runtime.dynamic import links
 from situs._src.runtime.dynamic.learn import learn
-from situs._src.runtime.dynamic.links import measure_links
+from situs._src.runtime.dynamic.links import FASTEST, LARGE, SMALL, measure_links
 from situs._src.runtime.run import program
+from situs._src.runtime.run.program import Listener
 from situs._src.runtime.run.state import Run
 from situs._src.runtime.run.trace import Recorder
 from situs._src.runtime.symbolic.reinfer import with_shapes
@@ -37,9 +39,9 @@ def recorded(build, runs=3, **feeds):
     with tf.Graph().as_default(), tf.Session() as session:
         fetch = build()
         session.run(tf.global_variables_initializer())
-        program.listener = lambda plan, recorder: seen.append((plan, recorder))
+        program.listener = Listener(lambda plan, recorder: seen.append((plan, recorder)), lambda plan, seconds: None)
         try:
-            for _ in range(runs + 1):
+            for _ in range(2 * runs):  # every other one, and not the first
                 session.run(fetch, feeds)
         finally:
             program.listener = None
@@ -99,14 +101,33 @@ def test_a_loop_is_measured_as_a_whole():
 
 
 def test_links_are_measured_by_small_and_large_copies():
-    """A clock on which the first copies of a link are short and the later ones long."""
+    store = CostStore()
+    source, target = process.devices()[:2]
+    measure_links([source, target], store)
+    for link in store.links().values():
+        assert link.latency > 0
+        assert link.per_byte > 0
+
+
+def test_a_clock_that_sees_no_bytes_makes_no_link_of_endless_speed():
+    """One tick between any two looks at it, whatever is copied."""
     ticks = iter(range(10**9))
     store = CostStore()
     measure_links(process.devices()[:2], store, clock=lambda: float(next(ticks)))
     assert len(store.links()) == 2
     for link in store.links().values():
-        assert link.latency == 1.0  # one tick between the two looks at the clock
-        assert link.per_byte == 0.0
+        assert link.latency == 1.0
+        assert link.per_byte == 1 / FASTEST
+
+
+def test_a_large_copy_grows_until_its_bytes_are_seen(monkeypatch):
+    seconds = {SMALL: 10.0, LARGE: 11.0, 4 * LARGE: 14.0, 16 * LARGE: 26.0}
+    monkeypatch.setattr(links, "_median", lambda copy, size, ends, clock: seconds[size])
+    store = CostStore()
+    measure_links(process.devices()[:2], store)
+    for link in store.links().values():
+        assert link.latency == 10.0
+        assert link.per_byte == pytest.approx((26.0 - 10.0) / (16 * LARGE - SMALL))
 
 
 def test_profile_measures_what_runs_meanwhile_and_saves_it(own_costs):

@@ -11,11 +11,13 @@ import threading
 
 import numpy as np
 import pytest
+import torch
 
 import situs as tf2
 import situs.compat.v1 as tf
 from situs._src.base.budget.ledger import Account
 from situs._src.runtime.plan import planner
+from situs._src.ops import math as math_ops
 from situs._src.runtime.run import capture_regions, cuda_graph, inductor
 from situs._src.runtime.session.fetches import Fetches
 
@@ -406,6 +408,25 @@ def test_a_variable_may_be_given_a_view_of_itself(as_cards):
                 np.testing.assert_array_equal(session.run(v), expected)
 
 
+@pytest.mark.parametrize("divide", [tf.floormod, tf.floordiv, tf.truncatediv])
+def test_a_division_by_a_known_number_does_not_wait_for_the_card(as_cards, monkeypatch, divide):
+    looked = []
+    monkeypatch.setattr(math_ops, "has_no_zero", lambda y: looked.append(y) or bool((y != 0).all()))
+    x, known, other = tf.placeholder(tf.int64, [3]), tf.constant(7, tf.int64), tf.placeholder(tf.int64, [])
+    with tf.Session() as session, tf.device("/gpu:0"):
+        made = divide(chain(tf.cast(x, tf.float32)), 1.0)  # floats are divided by anything
+        by_known, by_other = divide(x, known), divide(x, other)
+        session.run([made, by_known], {x: [1, -8, 15]})
+        looked.clear()  # the constant was looked at when the plan was made
+        assert session.run(by_known, {x: [14, -8, 15]}).tolist() == divide(x, known).eval({x: [14, -8, 15]}).tolist()
+        assert not any(isinstance(y, torch.Tensor) for y in looked)
+        assert session.run(by_other, {x: [1, 2, 3], other: 2}).shape == (3,)
+        assert any(isinstance(y, torch.Tensor) for y in looked)
+        for fetched, feeds in ((by_other, {other: 0}), (by_known, {known: 0})):  # a constant that is fed is not known
+            with pytest.raises(tf.errors.InvalidArgumentError, match="Integer division by zero"):
+                session.run(fetched, {x: [1, 2, 3], **feeds})
+
+
 def test_random_numbers_differ_from_run_to_run(as_cards):
     with tf.device("/gpu:0"):
         drawn = chain(tf.random_normal([4]))
@@ -620,7 +641,7 @@ def compiling(pretending, monkeypatch):
     """Lets the work be compiled, by a stand-in that runs what was traced; gives how often each was done."""
     done = {"compiled": 0, "called": 0}
 
-    def compiled(traced, exact=False):
+    def compiled(traced, exact=False, elsewhere=False):
         done["compiled"] += 1
 
         def call(values):

@@ -41,7 +41,7 @@ def stand_in(monkeypatch):
         calls = 0
         around = staticmethod(lambda run: run)
 
-        def compile(self, traced, exact=False):
+        def compile(self, traced, exact=False, elsewhere=False):
             self.regions += 1
             run = self.around(lambda values: traced.graph(*values))
 
@@ -142,6 +142,19 @@ def test_sessions_compile_too(stand_in):
     assert (stand_in.regions, stand_in.calls) == (1, 2)
 
 
+@pytest.mark.parametrize(("level", "compiles"), [("ON_1", True), ("ON_2", True), ("OFF", False), ("DEFAULT", False)])
+def test_the_level_of_a_session_says_whether_it_compiles(stand_in, level, compiles):
+    tf.config.optimizer.set_jit(level == "OFF")  # which a session may leave
+    config = tf1.ConfigProto()
+    config.graph_options.optimizer_options.global_jit_level = getattr(tf1.OptimizerOptions, level)
+    with tf1.Graph().as_default(), tf1.device("/cpu:0"), tf1.Session(config=config) as session:
+        x = tf1.placeholder(tf1.float32, [3, 4])
+        y = tf1.exp(x * 2.0) + 1.0
+        for _ in range(COMPILED_AFTER + 3):
+            np.testing.assert_allclose(session.run(y, {x: X}), np.exp(X * 2) + 1, rtol=1e-6)
+    assert stand_in.regions == compiles
+
+
 def test_functions_in_functions_and_under_tapes_compile(stand_in):
     def on_cpu(x):
         with tf.device("/cpu:0"):
@@ -192,6 +205,15 @@ def test_jit_compile_without_a_compiler_says_what_to_install(monkeypatch, tmp_pa
     assert tf.function(layer, jit_compile=True)(X).shape == (3, 4)
 
 
+def test_short_programs_that_run_on_threads_are_refused_without_a_compiler_too(monkeypatch):
+    """Whatever way a program would go, it is asked first."""
+    monkeypatch.setattr(inductor, "missing", lambda on_card: "Triton" if on_card else None)
+    monkeypatch.setattr("situs._src.base.devices.logical.Device.is_card", property(lambda device: True))
+    f = tf.function(lambda x: tf.exp(x) + 1.0, jit_compile=True)
+    with pytest.raises(tf.errors.NotFoundError, match="lacks Triton"):
+        f(X)
+
+
 def test_without_a_compiler_settled_programs_go_on_and_one_line_says_so(monkeypatch, tmp_path, caplog):
     monkeypatch.setenv("PATH", str(tmp_path))
     monkeypatch.delenv("CXX", raising=False)
@@ -215,7 +237,7 @@ def test_a_card_needs_triton_and_a_c_compiler(monkeypatch, tmp_path):
 
 
 def test_a_compiler_that_fails_leaves_the_calls_as_they_are(stand_in, caplog, monkeypatch):
-    def fail(traced, exact=False):
+    def fail(traced, exact=False, elsewhere=False):
         raise RuntimeError("no space left\nand more")
 
     monkeypatch.setattr(inductor, "compiled", fail)

@@ -31,7 +31,9 @@ def plan_of(function, *args):
 
 
 def types(step):
-    return [call.node.type for call in step.calls] if isinstance(step, Region) else step.node and step.node.type
+    if isinstance(step, Region):
+        return [each for each in map(types, step.calls) if each != "Identity"]
+    return "read" if step.node is None else step.node.type
 
 
 def steps_of(function, *args):
@@ -70,7 +72,7 @@ def test_what_draws_random_numbers_is_outside_and_parts_nothing():
     )
 
 
-def test_a_change_of_a_variable_comes_after_all_that_stood_before_it():
+def test_variables_are_read_and_changed_in_a_region_in_the_order_of_the_plan():
     v = tf.Variable(X)
 
     def f(x):
@@ -78,12 +80,61 @@ def test_a_change_of_a_variable_comes_after_all_that_stood_before_it():
         v.assign_add(old)
         return tf.exp(old) + x, v * 2.0
 
+    plan, seen = plan_of(f, X)
+    (region,) = divide(plan, seen).regions
+    assert types(region) == ["read", "Mul", "AssignAdd", "Exp", "AddV2", "read", "Mul"]
+    (state,) = region.changed
+    assert [region.key(source) for source in region.sources].count(state) == 1
+    assert len(region.kept) == 2
+
+
+def test_a_change_stays_outside_where_somebody_else_takes_the_old_value():
+    v = tf.Variable(X)
+
+    def f(x):
+        old = tf.strings.as_string(v)
+        v.assign_add(tf.exp(x) * 2.0)
+        return old, tf.tanh(x) + 1.0
+
     order = steps_of(f, X)
-    changed = order.index("AssignAdd")
-    assert order.index(None) < changed  # the reading of the old value
-    assert any(isinstance(step, list) and "Mul" in step for step in order[:changed])
-    assert None in order[changed:]  # the reading of the new one
-    assert "Mul" in order[-1]
+    assert reasons_of(f, X)["AssignAdd"] == "changes a variable whose old value is used elsewhere"
+    assert order.index("read") < order.index("AsString") < order.index("AssignAdd")
+    assert any(isinstance(step, list) and "Exp" in step for step in order[: order.index("AssignAdd")])
+
+
+def test_a_value_that_is_used_after_the_change_keeps_the_change_outside():
+    v = tf.Variable(X)
+
+    def f(x):
+        old = v.read_value()
+        v.assign_add(tf.exp(x) * 2.0)
+        return old * 2.0 + 1.0
+
+    assert reasons_of(f, X)["AssignAdd"] == "changes a variable whose old value is used elsewhere"
+
+
+def test_what_is_read_is_read_again_in_each_region_that_takes_it(monkeypatch):
+    v = tf.Variable(X)
+
+    def f(x):
+        for _ in range(4):
+            x = tf.tanh(x) * v
+        v.assign_sub(x)
+        return x
+
+    monkeypatch.setattr(regions, "LONGEST", 3)
+    plan, seen = plan_of(f, X)
+    found = divide(plan, seen).regions
+    assert len(found) == 3
+    assert [types(region).count("read") for region in found] == [1, 1, 1]
+    assert [len(region.changed) for region in found] == [0, 0, 1]
+    reading = next(call for call in plan.calls if call.reads is not None)
+    assert not any(set(reading.outputs) & set(region.kept) for region in found)
+
+
+def test_readings_of_variables_that_nobody_changes_are_outside():
+    v = tf.Variable(X)
+    assert steps_of(lambda x: tf.exp(x * v) + 1.0, X)[-2:] == ["read", ["Mul", "Exp", "AddV2"]]
 
 
 def test_calls_that_are_refused_part_a_region():

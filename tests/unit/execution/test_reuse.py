@@ -484,6 +484,8 @@ def test_ops_that_are_said_to_make_new_memory_do(device, monkeypatch, without_re
             )
     with tf.Graph().as_default(), tf.device(device), tf.Session(config=config) as session:
         x, weight = tf.ones([1, 4, 2, 8]), tf.ones([8])
+        session.run(tf.gradients(x[:, 1:3, ::-1], x))
+        session.run(tf.gradients(x[:, :], x))
         session.run(tf.gradients(tf.nn.dot_product_attention(x, x, x), x))
         session.run(tf.gradients(tf2.nn.layer_norm(x, weight, weight), [x, weight]))
     assert seen - {"AddN", "Cast"} == {name for name, declared in all_ops().items() if FRESH in declared.traits}

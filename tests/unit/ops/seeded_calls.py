@@ -250,6 +250,104 @@ def _samplers(tf: Any) -> Any:
 _add("samplers", _samplers)
 
 
+def _learned_samplers(tf: Any) -> Any:
+    tf.random.set_seed(2)
+    true = [tf.constant(rows, tf.int64) for rows in ([[0, 1], [3, 3]], [[3, 7], [3, 9]], [[8, 3], [0, 3]])]
+
+    def draw(rows: Any, unique: bool, seed: int | None) -> Any:
+        return tf.random.learned_unigram_candidate_sampler(rows, 2, 6, unique, 10, seed=seed)
+
+    made: list[Any] = []
+    for unique in (True, False):
+        for rows in true * 3:
+            made += draw(rows, unique, 4)  # learns from call to call
+            made += draw(rows, unique, None)  # each has a seed of its own
+
+    @tf.function
+    def step(rows: Any) -> Any:
+        return [*draw(rows, True, None), *draw(rows, False, 5)]
+
+    for rows in true * 2:
+        made += step(rows)
+    return made
+
+
+_add("samplers that learn", _learned_samplers)
+
+IMAGE_SIZES = ([40, 60, 3], [299, 299, 3], [7, 5, 1], [1, 1, 3], [480, 17, 3])
+OBJECTS = (
+    [[[0.25, 0.25, 0.75, 0.5]]],
+    [[[0.0, 0.0, 0.1, 0.1], [0.5, 0.6, 1.0, 0.9]]],
+    [[[0.3, 0.3, 0.3, 0.3], [0.9, 0.8, 0.1, 0.2]]],
+)
+WANTED: tuple[dict[str, Any], ...] = (
+    {},
+    {"min_object_covered": 0.9, "max_attempts": 20},
+    {"aspect_ratio_range": [0.5, 2.0], "area_range": [0.01, 0.3]},
+    {"aspect_ratio_range": [1.0, 1.0], "area_range": [0.9, 1.0], "min_object_covered": 0.0},
+    {"area_range": [0.999, 0.9995], "max_attempts": 5},
+)
+
+
+def _distorted_boxes(tf: Any, number: int) -> Any:
+    made: list[Any] = []
+    for size in IMAGE_SIZES:
+        for objects in OBJECTS:
+            for seed in ([1, 2], [3, -7]):
+                boxes = tf.constant(objects, tf.float32)
+                made += tf.image.stateless_sample_distorted_bounding_box(size, boxes, seed, **WANTED[number])
+            made += tf.image.sample_distorted_bounding_box(size, boxes, seed=6, **WANTED[number])
+            made += tf.image.sample_distorted_bounding_box(size, boxes, seed=6, **WANTED[number])
+    return made
+
+
+for _number in range(len(WANTED)):
+    _add(f"distorted boxes {_number}", lambda tf, number=_number: _distorted_boxes(tf, number))
+
+
+def _distorted_boxes_in_programs(tf: Any) -> Any:
+    tf.random.set_seed(8)
+    sample, none = tf.image.sample_distorted_bounding_box, tf.zeros([1, 0, 4])
+
+    @tf.function
+    def step() -> Any:
+        one = sample(tf.constant([64, 48, 3]), none, seed=3, use_image_if_no_bounding_boxes=True)
+        return [*one, *sample(tf.constant([64, 48, 3], tf.int64), tf.ones([1, 1, 4]) * [0.0, 0.0, 1.0, 1.0], seed=4)]
+
+    made = [each for _ in range(4) for each in step()]
+    v1 = tf.compat.v1
+    with tf.Graph().as_default(), v1.Session() as session:
+        v1.set_random_seed(5)
+        drawn = [
+            *v1.image.sample_distorted_bounding_box([64, 48, 3], tf.constant(OBJECTS[0]), seed=2),
+            *v1.image.sample_distorted_bounding_box([64, 48, 3], tf.constant(OBJECTS[1]), seed=2, seed2=9),
+        ]
+        for _ in range(3):
+            made += session.run(drawn)
+    return made
+
+
+_add("distorted boxes in programs", _distorted_boxes_in_programs)
+
+
+def _drawn_boxes(tf: Any) -> Any:
+    """No random numbers, but the boxes of those above."""
+    boxes = [[0.1, 0.1, 0.6, 0.7], [-0.5, 0.2, 0.5, 1.7], [0.9, 0.9, 0.1, 0.1], [1.2, 0, 1.5, 1], [0, 0, 1, 1]]
+    boxes += [[0.33 * (n % 3), 0.07 * n, 0.4 + 0.05 * n, 0.5] for n in range(9)]
+    made = []
+    for depth in (1, 3, 4):
+        images = tf.reshape(tf.range(2.0 * 11 * 13 * depth), [2, 11, 13, depth]) / 500
+        both = tf.constant([boxes, boxes[::-1]], tf.float32)
+        made.append(tf.image.draw_bounding_boxes(images, both, None))
+        made.append(tf.image.draw_bounding_boxes(images, both, [[0.1, 0.2, 0.3, 0.4], [0.5, 0.6, 0.7, 0.8]]))
+        made.append(tf.image.draw_bounding_boxes(tf.cast(images, tf.float16), both, None))
+        made.append(tf.image.draw_bounding_boxes(images, both, tf.zeros([0, 4])))
+    return made
+
+
+_add("drawn boxes", _drawn_boxes)
+
+
 # Functions.
 
 

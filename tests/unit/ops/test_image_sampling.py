@@ -69,7 +69,7 @@ def test_in_a_session() -> None:
         ({"aspect_ratio_range": [1.0]}, "2 dimensions"),
         ({"max_attempts": 0}, "positive"),
         ({"image_size": [1, 2]}, "3 elements"),
-        ({"bounding_boxes": [[[0.5, 0.5, 0.2, 0.9]]]}, "y_min"),
+        ({"bounding_boxes": [[[0.5, 0.5, 1.2, 0.9]]]}, "y_min"),
         ({"bounding_boxes": [[0.5, 0.5, 0.2, 0.9]]}, "number, 4"),
         ({"min_object_covered": -0.5}, "non-negative"),
     ],

@@ -462,16 +462,42 @@ def test_stateless_ops_refuse(call, message):
         call()
 
 
-@pytest.mark.parametrize("alg", ["threefry", 2, Algorithm.THREEFRY])
+@pytest.mark.parametrize("alg", ["threefry", "Three-Fry", 2, Algorithm.THREEFRY])
 def test_threefry_is_refused_as_it_is_without_xla(alg):
+    """The classes of errors, and the states, are those of TensorFlow 2.21 on a CPU."""
     for draw in (
         lambda: stateless.stateless_normal([2], SEED, alg=alg),
         lambda: stateless.split(SEED, alg=alg),
         lambda: stateless.stateless_shuffle([1, 2], SEED, alg=alg),
-        lambda: Generator.from_seed(1, alg).normal([2]),
+        lambda: tf.function(lambda: stateless.stateless_uniform([2], SEED, alg=alg))(),
     ):
-        with pytest.raises(tf.errors.UnimplementedError, match="ThreeFry"):
+        with pytest.raises(InvalidArgumentError, match="ThreeFry"):
             draw()
+    g = Generator.from_seed(1, alg)
+    assert g.state.numpy().tolist() == [1, 0]
+    assert (g.algorithm, int(g.key)) == (2, 0)
+    for use in (lambda: g.normal([2]), lambda: g.skip(3), lambda: g.split(2), lambda: tf.function(g.normal)([2])):
+        with pytest.raises(tf.errors.UnimplementedError, match="ThreeFry"):
+            use()
+    assert Generator.from_key_counter(5, [1], alg).state.numpy().tolist() == [1, 5]
+    assert Generator.from_seed([3, 4], alg).state.numpy().tolist() == [3, 4]
+    assert Generator.from_non_deterministic_state(alg).state.shape == [2]
+    assert tf.random.create_rng_state(3, alg).numpy().tolist() == [3, 0]
+    for call in (lambda: Generator.from_state([1, 2, 3], alg), lambda: Generator.from_key_counter(5, [1, 2], alg)):
+        with pytest.raises(ValueError, match=r"consists of (two|one)"):
+            call()
+
+
+def test_names_of_algorithms():
+    expected = stateless.stateless_normal([3], SEED)
+    for alg in ("philox", " Philox", "AUTO-SELECT", "auto_select", 1, 3, Algorithm.AUTO_SELECT, None):
+        assert same(stateless.stateless_normal([3], SEED, alg=alg), expected)
+    for alg in ("mersenne", 7, 0):
+        with pytest.raises(ValueError, match="unsupported value"):
+            stateless.stateless_normal([3], SEED, alg=alg)
+    for alg in (1.5, True, [1]):
+        with pytest.raises(TypeError, match="Can't convert argument `alg`"):
+            Generator.from_seed(1, alg)
 
 
 def test_split_and_fold_in_make_new_seeds():
@@ -669,8 +695,8 @@ def test_many_seeds_are_those_of_one_after_the_other():
         (lambda g: g.split("a"), SitusError, "The number of generators must be a single integer"),
         (lambda g: g.make_seeds([]), SitusError, "The number of seeds must be a single integer"),
         (lambda g: g.skip(1.5), SitusError, "The number of draws to skip must be a single integer"),
-        (lambda g: Generator.from_seed(1, alg=dt.float32), InvalidArgumentError, "`alg` got unsupported value"),
-        (lambda g: Generator.from_seed(1, alg=np.zeros(3)), InvalidArgumentError, "`alg` got unsupported value"),
+        (lambda g: Generator.from_seed(1, alg=dt.float32), TypeError, "convert argument `alg`"),
+        (lambda g: Generator.from_seed(1, alg=np.zeros(3)), TypeError, "convert argument `alg`"),
     ],
 )
 def test_generators_refuse_counts_and_algorithms_that_are_none(call, kind, message):

@@ -136,6 +136,7 @@ class _Here(threading.local):
         self.graph: Any = None  # the graph that ops are added to; None where they run at once
         self.tapes: tuple[Any, ...] = ()  # what records ops for their gradients
         self.replica: int | None = None  # which of a strategy's this thread is
+        self.asked: list[Request] | None = None  # where somebody wants to know: what is asked for by ``with device``
         self.look: Any = None  # what stands for a tensor of another graph, while a gradient of that graph is built
 
 
@@ -259,6 +260,8 @@ class device:  # noqa: N801 - the name programs use
         self._request = as_request(name)
 
     def __enter__(self) -> device:
+        if here.asked is not None:
+            here.asked.append(self._request)
         here.entered.append((self, here.scope))
         _enter(here.scope.child(self._request))
         return self

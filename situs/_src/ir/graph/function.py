@@ -99,6 +99,18 @@ class FunctionGraph(Graph):
         with self.control_dependencies(None), self.colocate_with(None, ignore_existing=True):
             return self.add(captured, (), {}, {"dtype": dtype}, [result], name).outputs[0]
 
+    def emptied(self, outer: Graph) -> FunctionGraph:
+        """A graph of the same kind without operations, to be filled with copies of this one's.
+
+        Args:
+            outer: The graph that it lies in.
+        """
+        made = object.__new__(type(self))
+        FunctionGraph.__init__(made, outer, self.compares_elements)
+        made.has_dimensions, made.runs_effects, made.compiles = self.has_dimensions, self.runs_effects, self.compiles
+        made.seed, made.seeds_used = self.seed, self.seeds_used
+        return made
+
     def __repr__(self) -> str:
         return f"<FunctionGraph of {len(self)} operations>"
 

@@ -67,6 +67,7 @@ class Graph(Collections):
     outer: Graph | None = None  # the graph that a function's graph belongs to
     is_inner = False  # whether it is the graph of a function, a branch or a loop
     is_function = False  # whether it is the graph of a ``tf.function``
+    title = ""  # the name of that function
     compiles: bool | None = None  # what its ``tf.function`` was told by `jit_compile`
     has_dimensions = True  # whether the dimensions of its tensors have a `value`: in TensorFlow 1's dialect
 
@@ -113,14 +114,33 @@ class Graph(Collections):
             for held in attrs.values():
                 if hasattr(held, "waits_for"):  # what a branch or a loop body waits for
                     self.add_controls(node, held.waits_for)
-            node.index = len(self._operations)
-            self._operations.append(node)
-            self._by_name[node.name] = node
             if op_def.name in self.building.gradient_names:
                 self.gradient_names[node] = self.building.gradient_names[op_def.name]
-            for producer in {tensor.op for tensor in node.inputs}:
-                producer.consumers.append(node)
+            self._append(node)
         return node
+
+    def _append(self, node: Operation) -> None:
+        node.index = len(self._operations)
+        self._operations.append(node)
+        self._by_name[node.name] = node
+        for producer in {tensor.op for tensor in node.inputs}:
+            producer.consumers.append(node)
+
+    def add_copies(self, copies: Iterable[Operation]) -> None:
+        """Appends operations that are copies of others (`ir.graph.copying`), which have their names and control inputs.
+
+        Raises:
+            ValueError: an operation of the graph has the name of one of them.
+        """
+        self._check_open()
+        with self._lock:
+            for node in copies:
+                if node.name in self._by_name:
+                    raise ArgumentError(f"Duplicate node name in graph: '{node.name}', of a copy.")
+                self._names.take(node.name)
+                for other in node.control_inputs:
+                    other.followers.append(node)
+                self._append(node)
 
     def _check_open(self) -> None:
         if self._finalized:
@@ -441,6 +461,10 @@ class Graph(Collections):
     def finalized(self) -> bool:
         """Whether changes are refused."""
         return self._finalized
+
+    def operations_since(self, version: int) -> list[Operation]:
+        """The operations that came after the graph had that `version`."""
+        return self._operations[version:]
 
     @property
     def version(self) -> int:

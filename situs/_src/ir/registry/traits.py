@@ -53,6 +53,7 @@ PRODUCT = Trait("PRODUCT", "Multiplies and adds up, which takes long: matrix pro
 MATRIX_LIBRARY = Trait("MATRIX_LIBRARY", "Calls the matrix library, which takes work space on a GPU.")
 NO_WORK = Trait("NO_WORK", "Computes nothing: it is there for what waits for it.")
 BLOCKS = Trait("BLOCKS", "May wait for another run.")
+COLLECTIVE = Trait("COLLECTIVE", "Is run by all workers together, each of which waits for the others.")
 CALLS_PYTHON = Trait("CALLS_PYTHON", "Calls a function of the program, which may do anything and take any time.")
 
 # Graphs.

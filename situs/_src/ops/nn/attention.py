@@ -21,6 +21,7 @@ from situs._src.base.export import export
 from situs._src.base.shapes import TensorShape, brackets
 from situs._src.base.tensor import Tensor
 from situs._src.base.typing import ArrayLike
+from situs._src.ir.graph.node import Operation
 from situs._src.ir.registry.traits import FRESH
 from situs._src.ops.array import expand_dims, squeeze
 from situs._src.ops.attribute import as_bool, as_float
@@ -42,6 +43,12 @@ _attention = op(
     scale=None,
     is_causal=False,
 )
+
+
+@_attention.work
+def _multiplications(node: Operation) -> int | None:
+    """Queries by keys, and weights by values."""
+    return kernels.multiplications(node.inputs[0].shape, node.inputs[1].shape, products=2)
 
 
 @_attention.shape

@@ -20,6 +20,7 @@ import torch
 from situs._src.base.dtype import FLOATING
 from situs._src.base.shapes import TensorShape
 from situs._src.base.tensor import Tensor
+from situs._src.ir.graph.node import Operation
 from situs._src.ir.registry.traits import FRESH
 from situs._src.ops.array import shape, transpose
 from situs._src.ops.cast import cast
@@ -41,6 +42,11 @@ _weights = op(
     scale=None,
     is_causal=False,
 )
+
+
+@_weights.work
+def _multiplications_of_weights(node: Operation) -> int | None:
+    return kernels.multiplications(node.inputs[0].shape, node.inputs[1].shape, products=1)
 
 
 @_weights.shape
@@ -108,6 +114,12 @@ _attention_grad = op(
     scale=None,
     is_causal=False,
 )
+
+
+@_attention_grad.work
+def _multiplications(node: Operation) -> int | None:
+    """The weights once more, and the gradients of weights, values, queries and keys."""
+    return kernels.multiplications(node.inputs[1].shape, node.inputs[2].shape, products=5)
 
 
 @_attention_grad.shape

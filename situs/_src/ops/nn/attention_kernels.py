@@ -21,12 +21,26 @@ from typing import Any, NamedTuple
 import torch
 from torch.nn import functional
 
+from situs._src.base.shapes import TensorShape
+
 _aten = torch.ops.aten
 _LARGEST = 256  # head size
 _AMPERE = 8  # the first generation with bfloat16, and with flash attention
 _ALIGNED = 16  # bytes: cards read so many at once
 
 Tensors = tuple[torch.Tensor, ...]
+
+
+def multiplications(query: TensorShape, key: TensorShape, products: int) -> int | None:
+    """What attention takes: some products as large as that of all queries with all keys; None for unknown sizes.
+
+    Args:
+        query: ``[batch, length, heads, head size]``.
+        key: The same, with a length of its own.
+        products: How many of them.
+    """
+    count, length = query.num_elements(), key[1] if key.rank == 4 else None
+    return None if count is None or length is None else products * count * length
 
 
 class Attention(NamedTuple):

@@ -3,6 +3,7 @@
     log_uniform_candidate_sampler       class k with probability log((k + 2) / (k + 1)) / log(classes + 1)
     uniform_candidate_sampler           all alike
     fixed_unigram_candidate_sampler     by weights
+    learned_unigram_candidate_sampler   by how often each was a true class before
     all_candidate_sampler               all classes, each once
 
 A sampler also says how often each class is to be expected in a sample, which the losses make up for: ``number x p``
@@ -13,16 +14,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable
 from typing import Any
+from weakref import WeakKeyDictionary
 
 import numpy as np
 import torch
 
 from situs._src.base import dtype as dt
+from situs._src.base import locks
 from situs._src.base.errors import ArgumentError, UnimplementedError
 from situs._src.base.export import export
 from situs._src.base.mixing import unpredictable
 from situs._src.base.shapes import TensorShape
-from situs._src.base.streams import Position
+from situs._src.base.streams import Position, Stream, of_seeds
 from situs._src.base.tensor import Tensor
 from situs._src.base.typing import ArrayLike
 from situs._src.ir.registry.op import Op
@@ -36,7 +39,7 @@ from situs._src.ops.define import CPU, op
 from situs._src.ops.gather import where
 from situs._src.ops.naming import Composed
 from situs._src.ops.philox.sequence import Words, doubles, pairs
-from situs._src.ops.seeds import Seed, generator, known_seeds, next_seeds, reserve
+from situs._src.ops.seeds import Drawn, Seed, eager, generator, known_seeds, next_seeds, reserve
 
 Array = np.ndarray[Any, Any]
 
@@ -127,6 +130,7 @@ class _Numbers:
 _log_uniform = _sampler("LogUniformCandidateSampler", range_max=1)
 _uniform = _sampler("UniformCandidateSampler", range_max=1)
 _fixed = _sampler("FixedUnigramCandidateSampler", weights=())
+_learned = _sampler("LearnedUnigramCandidateSampler", range_max=1)
 _all = _sampler("AllCandidateSampler")
 
 
@@ -204,6 +208,61 @@ def _fixed_kernel(
         return np.where(inside, odds[np.clip(classes, 0, len(odds) - 1)], 0.0)
 
     return _sample(true_classes, num_sampled, unique, draw, known)
+
+
+class _Learned:
+    """How often each class was a true one, and once more. Safe to use from many threads."""
+
+    def __init__(self, classes: int) -> None:
+        self._counts = np.ones(classes, np.int64)
+        self._lock = locks.lock()
+
+    def counts(self) -> Array:
+        """The counts so far."""
+        with self._lock:
+            return self._counts.copy()
+
+    def update(self, true: Array) -> None:
+        """Counts true classes."""
+        with self._lock:
+            self._counts += np.bincount(true.reshape(-1), minlength=len(self._counts))
+
+
+_by_stream: WeakKeyDictionary[Stream, _Learned] = WeakKeyDictionary()  # lives as long as an operation's stream
+_unseeded: dict[Hashable, _Learned] = {}
+
+
+def _learned_by(seed: Seed, seed2: int, classes: int, *drawn: Hashable) -> _Learned:
+    """What has been learned where a sample is drawn: with the stream of an operation, or of eager code."""
+    if not isinstance(seed, int):
+        return _by_stream.setdefault(seed if isinstance(seed, Stream) else seed.stream, _Learned(classes))
+    if not seed and not seed2:
+        return _unseeded.setdefault((classes, *drawn), _Learned(classes))
+    if type(seed2) is Drawn:
+        return _Learned(classes)
+    return _by_stream.setdefault(eager.stream(of_seeds(seed, seed2), *drawn), _Learned(classes))
+
+
+@_learned.kernel(CPU)
+def _learned_kernel(
+    true_classes: torch.Tensor, *, num_true: int, num_sampled: int, unique: bool, seed: Seed, seed2: int, range_max: int
+) -> tuple[torch.Tensor, ...]:
+    true = true_classes.numpy()
+    if true.size and (true.min() < 0 or true.max() >= range_max):
+        raise ArgumentError(f"The true classes must be below range_max={range_max}, got {true.min()} to {true.max()}.")
+    drawn = ("LearnedUnigramCandidateSampler", num_true, unique, range_max)
+    words = _Numbers(seed, seed2, num_sampled, *drawn).words()
+    learned = _learned_by(seed, seed2, range_max, num_sampled, *drawn)
+    counts = learned.counts()
+    ends = counts.cumsum()
+
+    def draw(count: int) -> Array:
+        picked = np.array([words.exactly_below(int(ends[-1])) for _ in range(count)], np.int64)
+        return np.searchsorted(ends, picked, side="right")
+
+    made = _sample(true_classes, num_sampled, unique, draw, lambda k: (counts[k] / ends[-1]).astype(np.float32))
+    learned.update(true)
+    return made
 
 
 @_all.kernel(CPU)
@@ -323,6 +382,32 @@ def fixed_unigram_candidate_sampler(
         )
     given = _numbers(num_true, num_sampled, unique, sum(weight > 0 for weight in weights) if unique else classes)
     return _made(_fixed, true_classes, name, **given, **next_seeds(seed), weights=weights)
+
+
+@export(
+    "random.learned_unigram_candidate_sampler",
+    "nn.learned_unigram_candidate_sampler",
+    v1=("nn.learned_unigram_candidate_sampler", "random.learned_unigram_candidate_sampler"),
+)
+def learned_unigram_candidate_sampler(
+    true_classes: ArrayLike,
+    num_true: int,
+    num_sampled: int,
+    unique: bool,
+    range_max: int,
+    seed: int | None = None,
+    name: str | None = None,
+) -> tuple[Tensor, Tensor, Tensor]:
+    """Draws classes as often as they were true classes of earlier calls; all alike at first.
+
+    What has been learned belongs to the operation, in a session or a function, and in eager code to the seed. The
+    arguments are those of `log_uniform_candidate_sampler`.
+    """
+    classes = as_int(range_max, "range_max")
+    if classes > 2**31 - 1:
+        raise ArgumentError(f"Value of range_max:{classes} is too large to handle")
+    given = _numbers(num_true, num_sampled, unique, classes)
+    return _made(_learned, true_classes, name, **given, **next_seeds(seed), range_max=classes)
 
 
 @export("random.all_candidate_sampler", v1=("nn.all_candidate_sampler", "random.all_candidate_sampler"))

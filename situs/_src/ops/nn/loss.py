@@ -24,7 +24,7 @@ from situs._src.ops.attribute import as_bool, as_int
 from situs._src.ops.cast import cast
 from situs._src.ops.compare import greater_equal, less_equal, logical_and
 from situs._src.ops.constant import ones_like, zeros_like
-from situs._src.ops.define import CPU, GPU, op
+from situs._src.ops.define import CPU, GPU, compiled_as, op
 from situs._src.ops.gather import where
 from situs._src.ops.math import add, divide, exp, log, multiply, negative, sigmoid, subtract
 from situs._src.ops.naming import Composed
@@ -35,6 +35,7 @@ from situs._src.ops.nn.loss_gradient import (
     softmax_dtype,
     sparse_cross_entropy_grad,
 )
+from situs._src.ops.positions import any_outside
 from situs._src.ops.spelling import renamed
 from situs._src.ops.sum_to import sum_to
 
@@ -167,6 +168,14 @@ def _sparse_cross_entropy_on_gpu(features: torch.Tensor, labels: torch.Tensor) -
     _check_rows(features, labels)
     known = labels.clamp(0, features.shape[-1] - 1)
     return _picked(features, known).where(known == labels, torch.nan)
+
+
+compiled_as(
+    _sparse_cross_entropy_on_cpu,
+    _sparse_cross_entropy_on_gpu,
+    lambda features, labels: any_outside(labels, features.shape[-1]),
+)
+compiled_as(_sparse_cross_entropy_on_gpu, _sparse_cross_entropy_on_gpu)
 
 
 def _check_rows(features: torch.Tensor, labels: torch.Tensor) -> None:

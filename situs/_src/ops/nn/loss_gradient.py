@@ -17,10 +17,11 @@ from situs._src.base.typing import SizesOf
 from situs._src.ops.array import expand_dims
 from situs._src.ops.cast import cast
 from situs._src.ops.constant import ones_like
-from situs._src.ops.define import CPU, GPU, op
+from situs._src.ops.define import CPU, GPU, compiled_as, op
 from situs._src.ops.math import multiply, negative, subtract
 from situs._src.ops.nn.activation import softmax
 from situs._src.ops.nn.activation_gradient import softmax_grad
+from situs._src.ops.positions import any_outside
 from situs._src.ops.reduce import reduce_sum
 from situs._src.ops.sum_to import sum_to
 
@@ -107,6 +108,14 @@ def _sparse_grad_on_gpu(gradients: torch.Tensor, features: torch.Tensor, labels:
     # A label out of range makes its row NaN, as it does with the loss.
     known = labels.clamp(0, features.shape[-1] - 1)
     return _at_labels(gradients.where(known == labels, torch.nan), features, known)
+
+
+compiled_as(
+    _sparse_grad_on_cpu,
+    _sparse_grad_on_gpu,
+    lambda gradients, features, labels: any_outside(labels, features.shape[-1]),
+)
+compiled_as(_sparse_grad_on_gpu, _sparse_grad_on_gpu)
 
 
 def _at_labels(gradients: torch.Tensor, features: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:

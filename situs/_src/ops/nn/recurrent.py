@@ -12,6 +12,7 @@ for all steps together. Gradients of the gradient are those of the same steps wr
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import torch
@@ -20,6 +21,7 @@ from situs._src.base.dtype import FLOATING
 from situs._src.base.errors import ArgumentError
 from situs._src.base.shapes import TensorShape, brackets
 from situs._src.base.tensor import Tensor
+from situs._src.ir.graph.node import Operation
 from situs._src.ops.constant import zeros_like
 from situs._src.ops.define import CPU, GPU, op
 from situs._src.ops.join import split
@@ -28,6 +30,17 @@ from situs._src.ops.math import sigmoid, tanh
 from situs._src.ops.rows import Elems, Walk
 
 _lstm = op("LSTM", "z: T, recurrent: T, h: T, c: T -> y: T, last_h: T, last_c: T, cells: T, gates: T", T=FLOATING)
+
+
+def _multiplications(node: Operation, products: int) -> int | None:
+    """Of the state with the recurrent weights, in all steps."""
+    steps, across = node.inputs[0].shape, node.inputs[1].shape
+    known = steps[:2].num_elements() if steps.rank else None
+    weights = across.num_elements()
+    return None if known is None or weights is None else products * known * weights
+
+
+_lstm.work(partial(_multiplications, products=1))
 
 
 @_lstm.shape
@@ -78,6 +91,7 @@ _lstm_grad = op(
     " -> dz: T, drecurrent: T, dfirst_h: T, dfirst_c: T",
     T=FLOATING,
 )  # z is what gradients of this one flow to
+_lstm_grad.work(partial(_multiplications, products=2))
 _lstm_grad.shape(lambda z, recurrent, h, c, y, cells, gates, dy, dh, dc: (gates, recurrent, h, c))
 
 

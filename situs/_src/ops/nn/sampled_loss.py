@@ -1,4 +1,4 @@
-"""Losses over samples of many classes, and losses of batches that are parts of a larger one.
+"""Losses over samples of many classes.
 
     nce_loss                    is it this class, or one of the sample? with the sigmoid
     sampled_softmax_loss        which one of the true classes and the sample? with the softmax
@@ -182,39 +182,3 @@ class _Sample:
             raise ArgumentError("sampled_values is what a sampler gives: a sample, and two tensors of expected counts.")
         sample, of_true, of_sample = (stop_gradient(convert_to_tensor(each)) for each in given)
         return [cast(sample, dt.int64), of_true, of_sample]
-
-
-@export("nn.compute_average_loss")
-def compute_average_loss(
-    per_example_loss: ArrayLike, sample_weight: ArrayLike | None = None, global_batch_size: Any = None
-) -> Tensor:
-    """The sum of losses, divided by the number of examples of the whole batch.
-
-    Args:
-        per_example_loss: A loss for each example.
-        sample_weight: A weight for each example.
-        global_batch_size: The number of examples; by default how many losses there are.
-    """
-    losses = convert_to_tensor(per_example_loss)
-    if not losses.dtype.is_floating:
-        losses = cast(losses, dt.float32)
-    if global_batch_size is None:
-        if losses.shape.rank == 0:
-            raise ArgumentError(
-                "compute_average_loss needs a loss for each example, or global_batch_size; got a scalar."
-            )
-        global_batch_size = shape_of(losses)[0]
-    size = convert_to_tensor(global_batch_size)
-    if size.shape.rank not in (0, None):
-        raise ArgumentError(f"global_batch_size must be scalar, got shape {size.shape}.")
-    if not size.dtype.is_integer:
-        raise ArgumentError(f"global_batch_size must be an integer, got {size.dtype.name}.")
-    if sample_weight is not None:
-        losses = losses * cast(convert_to_tensor(sample_weight), losses.dtype)
-    return reduce_sum(losses) / cast(size, losses.dtype)
-
-
-@export("nn.scale_regularization_loss")
-def scale_regularization_loss(regularization_loss: ArrayLike) -> Tensor:
-    """The sum of regularization losses, divided by the number of replicas, of which there is one."""
-    return reduce_sum(convert_to_tensor(regularization_loss))

@@ -11,7 +11,11 @@ holds something else than numbers where numbers are due is left out, with one wa
 
     {"format": "situs costs", "version": 1,
      "kinds": {KIND: {FAMILY: {SIZES: {"seconds": [...], "steps": n, "bytes": n, "at": unix time}}}},
-     "links": {"CPU ... CPU:0 -> GPU ... GPU:1": {"latency": s, "per_byte": s, "at": unix time}}}
+     "links": {"CPU ... CPU:0 -> GPU ... GPU:1": {"latency": s, "per_byte": s, "at": unix time}},
+     "paces": {KIND: {"per_call": s, "share": x, "at": unix time}}}
+
+A *pace* says how calls of a kind of device go in a row, as steps run, against what they take when each is timed by
+itself: nobody waits for a card after each call, and what is timed holds on to its inputs a little longer.
 """
 
 from __future__ import annotations
@@ -70,6 +74,28 @@ class MeasuredLink:
     at: float = 0.0
 
 
+LEAST = 0.1  # of what a call takes by itself: what it takes in a row at least
+
+
+@dataclass(frozen=True)
+class Pace:
+    """How calls go in a row, against each by itself.
+
+    Attributes:
+        per_call: Seconds that each call takes less: launching, and waiting for it to be over.
+        share: What is left of its time then, as a share; more than 1 if it takes longer in a row.
+        at: When it was measured.
+    """
+
+    per_call: float = 0.0
+    share: float = 1.0
+    at: float = 0.0
+
+    def of(self, seconds: float) -> float:
+        """What a call takes in a row that takes so long by itself."""
+        return max(LEAST * seconds, seconds - self.per_call) * self.share
+
+
 class CostStore:
     """Measurements, in memory and in a file. Safe to use from many threads.
 
@@ -84,6 +110,7 @@ class CostStore:
         self._lock = locks.rlock()
         self._kinds: dict[str, dict[str, dict[str, Measured]]] = {}
         self._links: dict[str, MeasuredLink] = {}
+        self._paces: dict[str, Pace] = {}
         self.version = 0  # counts what was noted
         if path is not None:
             self._read(path)
@@ -106,6 +133,10 @@ class CostStore:
     def link(self, name: str) -> MeasuredLink | None:
         """What copies over a link took."""
         return self._links.get(name)
+
+    def pace(self, kind: str) -> Pace:
+        """How calls on a kind of device go in a row; as they go by themselves, where nothing is known."""
+        return self._paces.get(kind, Pace())
 
     def items(self) -> Iterator[tuple[str, Key, Measured]]:
         """Everything that was measured of operations: kind, key, times."""
@@ -140,6 +171,12 @@ class CostStore:
         """Says what copies over a link take."""
         with self._lock:
             self._links[name] = MeasuredLink(latency, per_byte, self._clock())
+            self.version += 1
+
+    def note_pace(self, kind: str, per_call: float, share: float) -> None:
+        """Says how calls on a kind of device go in a row."""
+        with self._lock:
+            self._paces[kind] = Pace(per_call, share, self._clock())
             self.version += 1
 
     # The file.
@@ -186,7 +223,8 @@ class CostStore:
             for kind, families in self._kinds.items()
         }
         links = {name: {"latency": x.latency, "per_byte": x.per_byte, "at": x.at} for name, x in self._links.items()}
-        return {"format": FORMAT, "version": VERSION, "kinds": kinds, "links": links}
+        paces = {kind: {"per_call": x.per_call, "share": x.share, "at": x.at} for kind, x in self._paces.items()}
+        return {"format": FORMAT, "version": VERSION, "kinds": kinds, "links": links, "paces": paces}
 
     def _read(self, path: Path, quiet: bool = False) -> None:
         """Takes what is in the file and newer than what is known here."""
@@ -195,7 +233,7 @@ class CostStore:
                 return
             if path.stat().st_size > LARGEST_FILE:
                 raise ValueError(f"it is larger than {LARGEST_FILE >> 20} MiB")
-            kinds, links = _checked(json.loads(path.read_text(encoding="utf8")))
+            kinds, links, paces = _checked(json.loads(path.read_text(encoding="utf8")))
         except (OSError, ValueError, RecursionError) as error:
             if not quiet:
                 _warn(path, error)
@@ -207,6 +245,9 @@ class CostStore:
         for name, link in links:
             if name not in self._links or self._links[name].at < link.at:
                 self._links[name] = link
+        for kind, pace in paces:
+            if self.pace(kind).at < pace.at:
+                self._paces[kind] = pace
 
 
 _warned: set[Path] = set()
@@ -241,7 +282,7 @@ def shared_store() -> CostStore:
 
 # Reading what others may have written.
 
-Entries = tuple[list[tuple[str, Key, Measured]], list[tuple[str, MeasuredLink]]]
+Entries = tuple[list[tuple[str, Key, Measured]], list[tuple[str, MeasuredLink]], list[tuple[str, Pace]]]
 
 
 def _checked(data: object) -> Entries:
@@ -266,7 +307,11 @@ def _checked(data: object) -> Entries:
     for name, entry in _mapping(top.get("links", {}), "links").items():
         link = _mapping(entry, "a link")
         links.append((name, MeasuredLink(*(_number(link.get(each), each) for each in ("latency", "per_byte", "at")))))
-    return kinds, links
+    paces = []
+    for kind, entry in _mapping(top.get("paces", {}), "paces").items():
+        pace = _mapping(entry, "a pace")
+        paces.append((kind, Pace(*(_number(pace.get(each), each) for each in ("per_call", "share", "at")))))
+    return kinds, links, paces
 
 
 def _measured(entry: Mapping[str, object]) -> Measured:

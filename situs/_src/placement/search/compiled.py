@@ -6,6 +6,7 @@ Without a compiler, or with ``SITUS_NO_COMPILER=1``, `library` returns None, and
 from __future__ import annotations
 
 import ctypes
+from collections.abc import Sequence
 from dataclasses import fields
 from pathlib import Path
 
@@ -71,6 +72,22 @@ class Library:
             ctypes.byref(table), CODES[objective], _address(place), ctypes.byref(found)
         )
         return _found(done, found)
+
+    def every(self, flat: Flat, objective: Objective) -> tuple[list[int], Found]:
+        """As `pure.every`."""
+        table, found, place = _as_struct(flat), _CFound(), np.empty(flat.blocks, np.int32)
+        done = self._functions.situs_every(ctypes.byref(table), CODES[objective], _address(place), ctypes.byref(found))
+        return place.tolist(), Found(*_found(done, found).rank[::-1], 1)
+
+    def list_schedule(self, flat: Flat, rank: Sequence[float], width: int) -> list[int]:
+        """As `lists.list_schedule`."""
+        table, ranks, place = _as_struct(flat), np.array(rank, np.float64), np.empty(flat.blocks, np.int32)
+        if not self._functions.situs_list(
+            ctypes.byref(table), ctypes.c_void_p(ranks.ctypes.data), width, _address(place)
+        ):
+            raise MemoryError("There is no memory left for the search.")
+        found: list[int] = place.tolist()
+        return found
 
 
 def library() -> Library | None:

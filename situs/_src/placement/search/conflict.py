@@ -3,8 +3,8 @@
 Wishes are what the user can change: a node's allowed devices, a group, a device's memory limit. What is there is not:
 kernels, sizes. Whether wishes can hold together is asked of `pack`: every block on a device that all of its nodes may
 be on, and no device with more than fits. It answers yes with a placement, no with a proof, or that it does not know,
-when it has looked at too many; only a proof refuses. The set is found by halves (QuickXplain): none of its members
-can be left out.
+when it has looked at too many; only a proof refuses. Of small problems every placement is simulated (`every`). The set
+is found by halves (QuickXplain): none of its members can be left out.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 
 from situs._src.base.errors import InvalidArgumentError, shown
 from situs._src.base.export import export
+from situs._src.placement.search import every
 from situs._src.placement.search.flat import block_candidates
 from situs._src.placement.search.problem import Objective, Problem
 from situs._src.placement.search.reduce import groups_of
@@ -73,9 +74,14 @@ def check(problem: Problem, objective: Objective) -> list[int] | None:
             raise InfeasibleError(f"Node {shown(node.name)} has no kernel for any of the devices.")
     packing = pack(problem, objective)
     if packing.devices is None and packing.is_proof:
-        wishes = smallest_conflict(problem, objective)
-        raise InfeasibleError(_message(problem, wishes), wishes)
+        raise refusal(problem, objective)
     return packing.devices
+
+
+def refusal(problem: Problem, objective: Objective) -> InfeasibleError:
+    """What is said of a problem that is proven to have no placement."""
+    wishes = smallest_conflict(problem, objective)
+    return InfeasibleError(_message(problem, wishes), wishes)
 
 
 def wishes_of(problem: Problem) -> list[Wish]:
@@ -121,12 +127,11 @@ def without(problem: Problem, dropped: Sequence[Wish]) -> Problem:
 
 def smallest_conflict(problem: Problem, objective: Objective) -> list[Wish]:
     """Wishes that cannot hold together, of which none can be left out; the problem must be proven infeasible."""
-    every = wishes_of(problem)
+    wishes = wishes_of(problem)
 
     def conflicts(kept: Sequence[Wish]) -> bool:
         chosen = {(wish.kind, wish.subject) for wish in kept}
-        packing = pack(without(problem, [w for w in every if (w.kind, w.subject) not in chosen]), objective)
-        return packing.devices is None and packing.is_proof
+        return has_none(without(problem, [w for w in wishes if (w.kind, w.subject) not in chosen]), objective)
 
     def needed(base: list[Wish], rest: list[Wish], grew: bool) -> list[Wish]:
         if grew and conflicts(base):
@@ -137,7 +142,13 @@ def smallest_conflict(problem: Problem, objective: Objective) -> list[Wish]:
         of_right = needed(base + left, right, bool(left))
         return needed(base + of_right, left, bool(of_right)) + of_right
 
-    return needed([], every, False) if every and not conflicts([]) else []
+    return needed([], wishes, False) if wishes and not conflicts([]) else []
+
+
+def has_none(problem: Problem, objective: Objective) -> bool:
+    """Whether it is proven that no placement keeps to all wishes of a problem."""
+    packing = pack(problem, objective)
+    return (packing.devices is None and packing.is_proof) or every.has_none(problem, objective)
 
 
 def pack(problem: Problem, objective: Objective) -> Packing:
@@ -231,6 +242,8 @@ def _is_overfull(items: Sequence[tuple[float, list[int]]], limits: Sequence[floa
 
 
 def _message(problem: Problem, wishes: Sequence[Wish]) -> str:
+    if not wishes:
+        return "No placement fits, whatever wish is given up: kernels and sizes leave none."
     lines = [f"  {wish.text}" for wish in wishes[:SHOWN]]
     if len(wishes) > SHOWN:
         lines.append(f"  and {len(wishes) - SHOWN} more")

@@ -69,66 +69,162 @@ static uint64_t next(uint64_t *state) {
 static int32_t below(uint64_t *state, int32_t n) { return (int32_t)(((next(state) >> 32) * (uint64_t)n) >> 32); }
 static double unit(uint64_t *state) { return (double)(next(state) >> 11) * (1.0 / 9007199254740992.0); }
 
-/* ---- one step: in-order streams, links, memory ---- */
+/* ---- one step: in-order streams, links, memory ----
+ *
+ * A move changes nothing of what is dispatched before the first node that it concerns. So the times of the placement
+ * that was taken last are kept, with the state of lanes and resources at every `EVERY`th node, and a trial begins at
+ * the last of these before that node. Its times are kept apart: one that is refused leaves nothing to be undone.
+ *
+ *     taken   finish, arrival, by    |---------*---------*---------*---->
+ *     trial   new_*, stamp                     from *----x--> ends as soon as it is worse than is allowed
+ */
+
+#define EVERY 16
+#define NOBODY INT32_MAX
 
 typedef struct {
-    double *finish, *arrival, *lane, *resource, *held, *peak;
+    double *finish, *arrival, *mark, *end;                 /* of what was taken; [mark, engine], [mark] */
+    int32_t *by, *log, *log_start;                         /* the node that a tensor was sent for; in order; by node */
+    double *new_finish, *new_arrival, *new_mark, *new_end; /* of the trial */
+    int32_t *stamp, *new_log, *new_log_start;
+    double *engine, *spare; /* lanes, then resources: when each is free; a negative number of a resource is a lane */
+    int32_t turn, from, count, new_count;
+    double *held, *peak; /* memory */
     int32_t *left, *pending;
-    uint8_t *holds;
+    uint8_t *holds, *sent;
 } StepRoom;
 
 static void *room(size_t count, size_t each) { return malloc(count * each + 8); }
 
 static int make_step_room(const Flat *p, StepRoom *w) {
-    size_t tk = (size_t)p->tensors * p->devices;
-    w->finish = room(p->nodes, 8);
-    w->arrival = room(tk, 8);
-    w->lane = room((size_t)p->lanes + p->resources, 8);
-    w->resource = w->lane ? w->lane + p->lanes : NULL; /* a negative number is a lane */
-    w->held = room(p->devices, 8);
-    w->peak = room(p->devices, 8);
-    w->left = room(tk, 4);
-    w->pending = room(p->tensors, 4);
-    w->holds = room(tk, 1);
-    return w->finish && w->arrival && w->lane && w->resource && w->held && w->peak && w->left && w->pending && w->holds;
+    size_t tk = (size_t)p->tensors * p->devices, n = p->nodes, engines = (size_t)p->lanes + p->resources;
+    size_t marks = n / EVERY + 1;
+    w->finish = room(n, 8), w->new_finish = room(n, 8), w->arrival = room(tk, 8), w->new_arrival = room(tk, 8);
+    w->mark = calloc(marks * engines + 1, 8), w->new_mark = room(marks * engines, 8);
+    w->end = calloc(marks + 1, 8), w->new_end = room(marks, 8);
+    w->by = room(tk, 4), w->log = room(tk, 4), w->new_log = room(tk, 4), w->stamp = calloc(tk + 1, 4);
+    w->log_start = calloc(n + 1, 4), w->new_log_start = room(n, 4);
+    w->engine = room(engines, 8), w->spare = room(engines, 8);
+    w->held = room(p->devices, 8), w->peak = room(p->devices, 8), w->left = room(tk, 4);
+    w->pending = room(p->tensors, 4), w->holds = room(tk, 1), w->sent = room(tk, 1);
+    w->turn = w->from = w->count = w->new_count = 0;
+    if (w->by)
+        for (size_t i = 0; i < tk; i++) w->by[i] = NOBODY;
+    return w->finish && w->new_finish && w->arrival && w->new_arrival && w->mark && w->new_mark && w->end &&
+           w->new_end && w->by && w->log && w->new_log && w->stamp && w->log_start && w->new_log_start && w->engine &&
+           w->spare && w->held && w->peak && w->left && w->pending && w->holds && w->sent;
 }
 
 static void free_step_room(StepRoom *w) {
-    free(w->finish), free(w->arrival), free(w->lane), free(w->held), free(w->peak);
-    free(w->left), free(w->pending), free(w->holds);
+    free(w->finish), free(w->new_finish), free(w->arrival), free(w->new_arrival), free(w->mark), free(w->new_mark);
+    free(w->end), free(w->new_end), free(w->by), free(w->log), free(w->new_log), free(w->stamp), free(w->log_start);
+    free(w->new_log_start), free(w->engine), free(w->spare), free(w->held), free(w->peak), free(w->left);
+    free(w->pending), free(w->holds), free(w->sent);
 }
 
-static double hop(const Flat *p, StepRoom *w, int32_t t, int32_t s, int32_t d, double ready) {
-    int32_t link = s * p->devices + d;
-    for (int32_t i = p->resource_start[link]; i < p->resource_start[link + 1]; i++) {
-        double busy = w->resource[p->resource[i]];
-        if (busy > ready) ready = busy;
+/* Begins a trial at the last mark that is not after a node. */
+static void begin_trial(const Flat *p, StepRoom *w, int32_t first) {
+    size_t engines = (size_t)p->lanes + p->resources;
+    if (first >= p->nodes) first = p->nodes - 1;
+    w->from = first / EVERY * EVERY;
+    w->turn++;
+    w->new_count = w->log_start[w->from];
+    memcpy(w->engine, w->mark + w->from / EVERY * engines, engines * 8);
+}
+
+static double finish_of(const StepRoom *w, int32_t u) { return u < w->from ? w->finish[u] : w->new_finish[u]; }
+
+/* When a tensor is on a device that did not make it; sends it if it has not been. A look at what would be, which is
+ * not a run, occupies `engine` and leaves nothing else behind. */
+static double bring(const Flat *p, StepRoom *w, int32_t t, int32_t home, int32_t d, double made, double *engine,
+                    int is_run) {
+    int32_t k = p->devices, relay = p->relay[home * k + d], link;
+    size_t here = (size_t)t * k + d;
+    double end, *resource = engine + p->lanes;
+    if (w->stamp[here] == w->turn) return w->new_arrival[here];
+    if (w->by[here] < w->from) return w->arrival[here];
+    if (relay >= 0) {
+        made = bring(p, w, t, home, relay, made, engine, is_run);
+        home = relay;
     }
-    double end = ready + (p->hop[t] >= 0 ? p->hop[t] : p->link_latency[link] + p->bytes[t] * p->link_per_byte[link]);
-    for (int32_t i = p->resource_start[link]; i < p->resource_start[link + 1]; i++) w->resource[p->resource[i]] = end;
+    link = home * k + d;
+    for (int32_t i = p->resource_start[link]; i < p->resource_start[link + 1]; i++)
+        if (resource[p->resource[i]] > made) made = resource[p->resource[i]];
+    end = made + (p->hop[t] >= 0 ? p->hop[t] : p->link_latency[link] + p->bytes[t] * p->link_per_byte[link]);
+    for (int32_t i = p->resource_start[link]; i < p->resource_start[link + 1]; i++) resource[p->resource[i]] = end;
+    if (is_run) w->stamp[here] = w->turn, w->new_arrival[here] = end, w->new_log[w->new_count++] = (int32_t)here;
     return end;
 }
 
-static void arrive(const Flat *p, StepRoom *w, int32_t t, int32_t d, double at) {
-    size_t here = (size_t)t * p->devices + d;
-    w->arrival[here] = at;
-    if (!p->check_memory) return;
-    w->holds[here] = 1;
+static int32_t best_lane(const Flat *p, const double *engine, int32_t d) {
+    int32_t lane = p->lane_start[2 * d];
+    for (int32_t i = lane + 1; i < p->lane_start[2 * d + 1]; i++)
+        if (engine[i] < engine[lane]) lane = i;
+    return lane;
+}
+
+static double run_node(const Flat *p, StepRoom *w, const int32_t *dev, int32_t v) {
+    int32_t d = dev[v], lane;
+    double ready = 0.0;
+    for (int32_t i = p->in_start[v]; i < p->in_start[v + 1]; i++) {
+        int32_t t = p->in_tensor[i], u = p->producer[t];
+        double made = finish_of(w, u), at = dev[u] == d ? made : bring(p, w, t, dev[u], d, made, w->engine, 1);
+        if (at > ready) ready = at;
+    }
+    lane = best_lane(p, w->engine, d);
+    if (w->engine[lane] > ready) ready = w->engine[lane];
+    return w->new_finish[v] = w->engine[lane] = ready + p->time[(size_t)v * p->devices + d];
+}
+
+/* The time of a step that differs from the one taken last from a node on; infinite if it is above `enough`. */
+static double step_time(const Flat *p, const int32_t *dev, StepRoom *w, int32_t first, double enough) {
+    size_t engines = (size_t)p->lanes + p->resources;
+    double end;
+    begin_trial(p, w, first);
+    end = w->end[w->from / EVERY];
+    for (int32_t v = w->from; v < p->nodes; v++) {
+        if (v % EVERY == 0) {
+            memcpy(w->new_mark + v / EVERY * engines, w->engine, engines * 8);
+            w->new_end[v / EVERY] = end;
+        }
+        w->new_log_start[v] = w->new_count;
+        double done = run_node(p, w, dev, v);
+        if (done > end) end = done;
+        if (done + p->tail[v] > enough) return INFINITY;
+    }
+    return end;
+}
+
+/* Makes the last trial, which must have come to its end, the one that was taken. */
+static void take_trial(const Flat *p, StepRoom *w) {
+    size_t engines = (size_t)p->lanes + p->resources, first = w->from / EVERY, marks = (p->nodes - 1) / EVERY + 1;
+    int32_t from = w->from;
+    memcpy(w->finish + from, w->new_finish + from, (size_t)(p->nodes - from) * 8);
+    memcpy(w->mark + first * engines, w->new_mark + first * engines, (marks - first) * engines * 8);
+    memcpy(w->end + first, w->new_end + first, (marks - first) * 8);
+    for (int32_t i = w->log_start[from]; i < w->count; i++) w->by[w->log[i]] = NOBODY;
+    memcpy(w->log_start + from, w->new_log_start + from, (size_t)(p->nodes - from) * 4);
+    for (int32_t v = from; v < p->nodes; v++) {
+        int32_t last = v + 1 < p->nodes ? w->log_start[v + 1] : w->new_count;
+        for (int32_t i = w->log_start[v]; i < last; i++) {
+            int32_t here = w->log[i] = w->new_log[i];
+            w->by[here] = v, w->arrival[here] = w->new_arrival[here];
+        }
+    }
+    w->count = w->new_count;
+}
+
+/* Memory does not depend on time, only on the order of dispatch. */
+
+static void arrive(const Flat *p, StepRoom *w, int32_t t, int32_t home, int32_t d) {
+    int32_t k = p->devices, relay = p->relay[home * k + d];
+    size_t here = (size_t)t * k + d;
+    if (w->sent[here]) return;
+    if (relay >= 0) arrive(p, w, t, home, relay);
+    w->sent[here] = w->holds[here] = 1;
     w->held[d] += p->bytes[t];
     if (w->held[d] > w->peak[d]) w->peak[d] = w->held[d];
     if (w->left[here]) w->pending[t]--;
-}
-
-static double bring(const Flat *p, StepRoom *w, int32_t t, int32_t home, int32_t d, double made) {
-    int32_t k = p->devices, relay = p->relay[home * k + d];
-    size_t here = (size_t)t * k + d;
-    if (w->arrival[here] >= 0) return w->arrival[here];
-    if (relay >= 0) {
-        made = bring(p, w, t, home, relay, made);
-        home = relay;
-    }
-    arrive(p, w, t, d, hop(p, w, t, home, d, made));
-    return w->arrival[here];
 }
 
 static void release(const Flat *p, StepRoom *w, int32_t t, int32_t home) {
@@ -146,8 +242,10 @@ static void release(const Flat *p, StepRoom *w, int32_t t, int32_t home) {
 static void begin_memory(const Flat *p, const int32_t *dev, StepRoom *w) {
     int32_t k = p->devices;
     size_t tk = (size_t)p->tensors * k;
-    memset(w->left, 0, tk * 4);
-    memset(w->holds, 0, tk);
+    for (int32_t d = 0; d < k; d++) w->held[d] = 0.0;
+    for (int32_t v = 0; v < p->nodes; v++) w->held[dev[v]] += p->weights[v];
+    for (int32_t d = 0; d < k; d++) w->peak[d] = w->held[d];
+    memset(w->left, 0, tk * 4), memset(w->holds, 0, tk), memset(w->sent, 0, tk);
     for (int32_t t = 0; t < p->tensors; t++) {
         int32_t away = 0, home = dev[p->producer[t]], *left = w->left + (size_t)t * k;
         for (int32_t i = p->consumer_start[t]; i < p->consumer_start[t + 1]; i++) left[dev[p->consumer[i]]]++;
@@ -159,6 +257,10 @@ static void begin_memory(const Flat *p, const int32_t *dev, StepRoom *w) {
 static void account(const Flat *p, const int32_t *dev, StepRoom *w, int32_t v) {
     int32_t k = p->devices, d = dev[v];
     double kept = 0.0;
+    for (int32_t i = p->in_start[v]; i < p->in_start[v + 1]; i++) {
+        int32_t t = p->in_tensor[i], home = dev[p->producer[t]];
+        if (home != d) arrive(p, w, t, home, d);
+    }
     for (int32_t i = p->out_start[v]; i < p->out_start[v + 1]; i++) {
         kept += p->bytes[p->out_tensor[i]];
         w->holds[(size_t)p->out_tensor[i] * k + d] = 1;
@@ -174,37 +276,19 @@ static void account(const Flat *p, const int32_t *dev, StepRoom *w, int32_t v) {
     }
 }
 
-static double step(const Flat *p, const int32_t *dev, StepRoom *w, double enough, double *excess) {
-    int32_t k = p->devices;
-    size_t tk = (size_t)p->tensors * k;
-    double end = 0.0, over = 0.0;
-    for (size_t i = 0; i < tk; i++) w->arrival[i] = -1.0;
-    for (int32_t i = 0; i < p->lanes + p->resources; i++) w->lane[i] = 0.0;
-    for (int32_t d = 0; d < k; d++) w->held[d] = 0.0;
-    for (int32_t v = 0; v < p->nodes; v++) w->held[dev[v]] += p->weights[v];
-    for (int32_t d = 0; d < k; d++) w->peak[d] = w->held[d];
-    if (p->check_memory) begin_memory(p, dev, w);
-    for (int32_t v = 0; v < p->nodes; v++) {
-        int32_t d = dev[v], lane = p->lane_start[2 * d];
-        double ready = 0.0;
-        for (int32_t i = p->in_start[v]; i < p->in_start[v + 1]; i++) {
-            int32_t t = p->in_tensor[i], u = p->producer[t];
-            double at = dev[u] == d ? w->finish[u] : bring(p, w, t, dev[u], d, w->finish[u]);
-            if (at > ready) ready = at;
-        }
-        for (int32_t i = lane + 1; i < p->lane_start[2 * d + 1]; i++)
-            if (w->lane[i] < w->lane[lane]) lane = i;
-        if (w->lane[lane] > ready) ready = w->lane[lane];
-        double done = ready + p->time[(size_t)v * k + d];
-        w->finish[v] = w->lane[lane] = done;
-        if (done > end) end = done;
-        if (done + p->tail[v] > enough) return INFINITY;
-        if (p->check_memory) account(p, dev, w, v);
+/* Memory over the limits, as shares of them. Without `check_memory` weights alone are held. */
+static double step_excess(const Flat *p, const int32_t *dev, StepRoom *w) {
+    double over = 0.0;
+    if (p->check_memory) {
+        begin_memory(p, dev, w);
+        for (int32_t v = 0; v < p->nodes; v++) account(p, dev, w, v);
+    } else {
+        for (int32_t d = 0; d < p->devices; d++) w->peak[d] = 0.0;
+        for (int32_t v = 0; v < p->nodes; v++) w->peak[dev[v]] += p->weights[v];
     }
-    for (int32_t d = 0; d < k; d++)
+    for (int32_t d = 0; d < p->devices; d++)
         if (w->peak[d] > p->limit[d]) over += (w->peak[d] - p->limit[d]) / (p->limit[d] + 1.0);
-    *excess = over;
-    return end;
+    return over;
 }
 
 /* ---- one sample: calls of accelerators ---- */
@@ -394,31 +478,65 @@ static int better(double value, double excess, const Found *found) {
     return value < found->value;
 }
 
-/* ---- annealing, with a whole evaluation for each move ---- */
-
-static double evaluate(const Flat *p, int32_t objective, const int32_t *dev, StepRoom *s, CallRoom *c, double enough,
-                       double *excess) {
-    return objective == STEP ? step(p, dev, s, enough, excess) : latency(p, dev, c, enough, excess);
-}
+/* ---- annealing, with an evaluation for each move ---- */
 
 static void spread(const Flat *p, int32_t *dev, int32_t b, int32_t d) {
     for (int32_t i = p->block_start[b]; i < p->block_start[b + 1]; i++) dev[p->block_node[i]] = d;
+}
+
+/* Whether a node takes nothing and no time, wherever it may be. */
+static int says_nothing(const Flat *p, int32_t v, int32_t b) {
+    if (p->in_start[v] < p->in_start[v + 1]) return 0;
+    for (int32_t i = p->candidate_start[b]; i < p->candidate_start[b + 1]; i++)
+        if (p->time[(size_t)v * p->devices + p->candidate[i]] != 0.0) return 0;
+    return 1;
+}
+
+static void blocks_of_nodes(const Flat *p, int32_t *block) {
+    for (int32_t b = 0; b < p->blocks; b++)
+        for (int32_t i = p->block_start[b]; i < p->block_start[b + 1]; i++) block[p->block_node[i]] = b;
+}
+
+/* For each block the first node whose dispatch it changes: nodes that say nothing and come before all others end at 0
+ * wherever they are, and matter only when something takes what they make. */
+static void first_nodes(const Flat *p, const int32_t *block, int32_t *first) {
+    int32_t begin = 0;
+    while (begin < p->nodes && says_nothing(p, begin, block[begin])) begin++;
+    for (int32_t b = 0; b < p->blocks; b++) {
+        first[b] = p->nodes;
+        for (int32_t i = p->block_start[b]; i < p->block_start[b + 1]; i++) {
+            int32_t v = p->block_node[i];
+            if (v >= begin && v < first[b]) first[b] = v;
+            for (int32_t j = v < begin ? p->out_start[v] : 0; v < begin && j < p->out_start[v + 1]; j++) {
+                int32_t t = p->out_tensor[j], c = p->consumer_start[t];
+                if (c < p->consumer_start[t + 1] && p->consumer[c] < first[b]) first[b] = p->consumer[c];
+            }
+        }
+    }
 }
 
 static int anneal_whole(const Flat *p, const Schedule *s, int32_t *place, const volatile int32_t *stop, Found *found) {
     StepRoom step_room = {0};
     CallRoom call_room = {0};
     Move m = {0};
-    int32_t *now = room(p->blocks, 4), *dev = room(p->nodes, 4), ok = now && dev && make_move(p, &m);
-    ok = ok && (s->objective == STEP ? make_step_room(p, &step_room) : make_call_room(p, &call_room));
+    int is_step = s->objective == STEP;
+    int32_t *now = room(p->blocks, 4), *dev = room(p->nodes, 4), *block = room(p->nodes, 4), *first = room(p->blocks, 4);
+    int ok = now && dev && block && first && make_move(p, &m);
+    ok = ok && (is_step ? make_step_room(p, &step_room) : make_call_room(p, &call_room));
     if (ok) {
         uint64_t chance = s->seed;
-        double temperature = s->warm, weight = s->soft, excess = 0.0;
+        double temperature = s->warm, weight = s->soft, excess = 0.0, value;
         double cool = s->moves > 1 ? exp(log(s->cold / s->warm) / (double)(s->moves - 1)) : 1.0;
         double harden = s->moves > 1 ? exp(log(s->hard / s->soft) / (double)(s->moves - 1)) : 1.0;
         memcpy(now, place, (size_t)p->blocks * 4);
         for (int32_t b = 0; b < p->blocks; b++) spread(p, dev, b, now[b]);
-        double value = evaluate(p, s->objective, dev, &step_room, &call_room, INFINITY, &excess);
+        blocks_of_nodes(p, block), first_nodes(p, block, first);
+        if (is_step) {
+            value = step_time(p, dev, &step_room, 0, INFINITY), excess = step_excess(p, dev, &step_room);
+            take_trial(p, &step_room);
+        } else {
+            value = latency(p, dev, &call_room, INFINITY, &excess);
+        }
         double scale = value < INFINITY && value > 0 ? value : 1.0;
         found->value = value, found->excess = excess, found->tried = 0;
         for (int64_t i = 0; i < s->moves; i++, temperature *= cool, weight *= harden) {
@@ -430,10 +548,20 @@ static int anneal_whole(const Flat *p, const Schedule *s, int32_t *place, const 
             /* The move is taken if it is below this; an evaluation that passes it may end. */
             double most = value + scale * (weight * excess - temperature * log(luck + 1e-300));
             double its_excess = 0.0, its_value;
-            for (int32_t j = 0; j < m.count; j++) spread(p, dev, m.block[j], m.device[j]);
-            its_value = evaluate(p, s->objective, dev, &step_room, &call_room, most, &its_excess);
+            int32_t from = p->nodes;
+            for (int32_t j = 0; j < m.count; j++) {
+                spread(p, dev, m.block[j], m.device[j]);
+                if (first[m.block[j]] < from) from = first[m.block[j]];
+            }
+            if (is_step) {
+                its_value = step_time(p, dev, &step_room, from, most);
+                if (its_value < INFINITY) its_excess = step_excess(p, dev, &step_room);
+            } else {
+                its_value = latency(p, dev, &call_room, most, &its_excess);
+            }
             if (value == INFINITY || (its_value < INFINITY && its_value + scale * weight * its_excess <= most)) {
                 value = its_value, excess = its_excess;
+                if (is_step) take_trial(p, &step_room);
                 for (int32_t j = 0; j < m.count; j++) now[m.block[j]] = m.device[j];
                 if (better(value, excess, found)) {
                     found->value = value, found->excess = excess;
@@ -444,7 +572,8 @@ static int anneal_whole(const Flat *p, const Schedule *s, int32_t *place, const 
             }
         }
     }
-    free(now), free(dev), free_move(&m), free_step_room(&step_room), free_call_room(&call_room);
+    free(now), free(dev), free(block), free(first);
+    free_move(&m), free_step_room(&step_room), free_call_room(&call_room);
     return ok;
 }
 
@@ -561,31 +690,203 @@ static int anneal_load(const Flat *p, const Schedule *s, int32_t *place, const v
     return ok;
 }
 
+/* ---- list schedules: `lists.py` ---- */
+
+typedef struct {
+    double *held;
+    int32_t *block, *dev, *waits, *heap, *top, *fitting;
+} ListRoom;
+
+static int make_list_room(const Flat *p, ListRoom *w, int32_t width) {
+    w->held = calloc(p->devices + 1, 8);
+    w->block = room(p->nodes, 4), w->dev = room(p->nodes, 4), w->waits = room(p->nodes, 4), w->heap = room(p->nodes, 4);
+    w->top = room(width, 4), w->fitting = room(p->devices, 4);
+    return w->held && w->block && w->dev && w->waits && w->heap && w->top && w->fitting;
+}
+
+static void free_list_room(ListRoom *w) {
+    free(w->held), free(w->block), free(w->dev), free(w->waits), free(w->heap), free(w->top), free(w->fitting);
+}
+
+static int before(const double *rank, int32_t u, int32_t v) { return rank[u] > rank[v] || (rank[u] == rank[v] && u < v); }
+
+static void heap_push(int32_t *heap, int32_t *count, const double *rank, int32_t v) {
+    int32_t i = (*count)++;
+    for (; i > 0 && before(rank, v, heap[(i - 1) / 2]); i = (i - 1) / 2) heap[i] = heap[(i - 1) / 2];
+    heap[i] = v;
+}
+
+static int32_t heap_pop(int32_t *heap, int32_t *count, const double *rank) {
+    int32_t first = heap[0], last = heap[--*count], n = *count, i = 0;
+    for (;;) {
+        int32_t child = 2 * i + 1;
+        if (child >= n) break;
+        if (child + 1 < n && before(rank, heap[child + 1], heap[child])) child++;
+        if (!before(rank, heap[child], last)) break;
+        heap[i] = heap[child], i = child;
+    }
+    heap[i] = last;
+    return first;
+}
+
+/* The devices with room for a block; the one with the most room left where none has enough. */
+static int32_t fitting(const Flat *p, ListRoom *w, int32_t b) {
+    int32_t count = 0, widest = p->candidate[p->candidate_start[b]];
+    for (int32_t i = p->candidate_start[b]; i < p->candidate_start[b + 1]; i++) {
+        int32_t d = p->candidate[i];
+        if (w->held[d] + p->block_size[b] <= p->limit[d]) w->fitting[count++] = d;
+        if (p->limit[d] - w->held[d] > p->limit[widest] - w->held[widest]) widest = d;
+    }
+    if (!count) w->fitting[count++] = widest;
+    return count;
+}
+
+static void settle(const Flat *p, ListRoom *w, int32_t *place, int32_t b, int32_t d) {
+    if (place[b] >= 0) return;
+    int32_t count = fitting(p, w, b), chosen = w->fitting[0];
+    for (int32_t i = 0; i < count; i++)
+        if (w->fitting[i] == d) chosen = d;
+    place[b] = chosen;
+    w->held[chosen] += p->block_size[b];
+    spread(p, w->dev, b, chosen);
+}
+
+static double list_start(const Flat *p, StepRoom *s, const ListRoom *w, int32_t v, int32_t d) {
+    double ready = 0.0, lane;
+    memcpy(s->spare, s->engine, ((size_t)p->lanes + p->resources) * 8);
+    for (int32_t i = p->in_start[v]; i < p->in_start[v + 1]; i++) {
+        int32_t t = p->in_tensor[i], u = p->producer[t], home = w->dev[u];
+        double made = s->new_finish[u], at = home < 0 || home == d ? made : bring(p, s, t, home, d, made, s->spare, 0);
+        if (at > ready) ready = at;
+    }
+    lane = s->spare[best_lane(p, s->spare, d)];
+    return lane > ready ? lane : ready;
+}
+
+static void list_all(const Flat *p, StepRoom *s, ListRoom *w, const double *rank, int32_t width, int32_t *place) {
+    int32_t k = p->devices, ready = 0;
+    if (!p->nodes) return;
+    begin_trial(p, s, 0);
+    for (int32_t b = 0; b < p->blocks; b++) {
+        place[b] = -1;
+        spread(p, w->dev, b, -1);
+    }
+    blocks_of_nodes(p, w->block);
+    for (int32_t v = 0; v < p->nodes; v++) {
+        s->new_finish[v] = 0.0;
+        w->waits[v] = p->in_start[v + 1] - p->in_start[v];
+        if (!w->waits[v]) heap_push(w->heap, &ready, rank, v);
+    }
+    while (ready) {
+        int32_t best = -1, chosen = -1, got = 0;
+        double least = INFINITY;
+        while (ready && got < width) {
+            int32_t v = w->top[got++] = heap_pop(w->heap, &ready, rank), b = w->block[v], count = 1;
+            if (says_nothing(p, v, b)) {
+                best = v, chosen = -1;
+                break;
+            }
+            if (place[b] < 0) count = fitting(p, w, b);
+            else w->fitting[0] = place[b];
+            for (int32_t i = 0; i < count; i++) {
+                int32_t d = w->fitting[i];
+                double when = list_start(p, s, w, v, d);
+                if (width == 1) when += p->time[(size_t)v * k + d];
+                if (best < 0 || when < least) best = v, chosen = d, least = when;
+            }
+        }
+        for (int32_t i = 0; i < got; i++)
+            if (w->top[i] != best) heap_push(w->heap, &ready, rank, w->top[i]);
+        if (chosen >= 0) {
+            settle(p, w, place, w->block[best], chosen);
+            for (int32_t i = p->in_start[best]; i < p->in_start[best + 1]; i++)
+                settle(p, w, place, w->block[p->producer[p->in_tensor[i]]], chosen);
+            run_node(p, s, w->dev, best);
+        }
+        for (int32_t i = p->out_start[best]; i < p->out_start[best + 1]; i++) {
+            int32_t t = p->out_tensor[i];
+            for (int32_t j = p->consumer_start[t]; j < p->consumer_start[t + 1]; j++)
+                if (!--w->waits[p->consumer[j]]) heap_push(w->heap, &ready, rank, p->consumer[j]);
+        }
+    }
+    for (int32_t b = 0; b < p->blocks; b++) settle(p, w, place, b, -1);
+}
+
 /* ---- what Python calls ---- */
+
+int situs_list(const Flat *p, const double *rank, int32_t width, int32_t *place) {
+    ListRoom w = {0};
+    StepRoom step_room = {0};
+    int ok = make_list_room(p, &w, width) && make_step_room(p, &step_room);
+    if (ok) list_all(p, &step_room, &w, rank, width, place);
+    free_list_room(&w), free_step_room(&step_room);
+    return ok;
+}
 
 int situs_anneal(const Flat *p, const Schedule *s, int32_t *place, const volatile int32_t *stop, Found *found) {
     return s->objective == MAX_LOAD ? anneal_load(p, s, place, stop, found) : anneal_whole(p, s, place, stop, found);
 }
 
-int situs_evaluate(const Flat *p, int32_t objective, const int32_t *place, Found *found) {
-    int ok;
-    int32_t *dev = room(p->nodes, 4);
-    StepRoom step_room = {0};
-    CallRoom call_room = {0};
-    LoadRoom w = {room(p->devices, 8), room(p->devices, 8), room((size_t)p->bundles * p->devices, 4), room(p->bundles, 4)};
-    ok = dev && w.load && w.held && w.count && w.away;
-    if (objective == STEP) ok = ok && make_step_room(p, &step_room);
-    if (objective == LATENCY) ok = ok && make_call_room(p, &call_room);
-    if (ok && objective == MAX_LOAD) {
-        load_all(p, &w, place);
-        found->value = largest(p, &w, &found->excess);
-    } else if (ok) {
-        for (int32_t b = 0; b < p->blocks; b++) spread(p, dev, b, place[b]);
-        found->value = evaluate(p, objective, dev, &step_room, &call_room, INFINITY, &found->excess);
+typedef struct {
+    int32_t *dev;
+    StepRoom step;
+    CallRoom call;
+    LoadRoom load;
+} Rooms;
+
+static int make_rooms(const Flat *p, int32_t objective, Rooms *r) {
+    LoadRoom load = {room(p->devices, 8), room(p->devices, 8), room((size_t)p->bundles * p->devices, 4), room(p->bundles, 4)};
+    int ok = load.load && load.held && load.count && load.away;
+    r->load = load;
+    r->dev = room(p->nodes, 4);
+    if (objective == STEP) ok = ok && make_step_room(p, &r->step);
+    if (objective == LATENCY) ok = ok && make_call_room(p, &r->call);
+    return ok && r->dev;
+}
+
+static void free_rooms(Rooms *r) {
+    free(r->load.load), free(r->load.held), free(r->load.count), free(r->load.away), free(r->dev);
+    free_step_room(&r->step), free_call_room(&r->call);
+}
+
+static double value_of(const Flat *p, int32_t objective, const int32_t *place, Rooms *r, double *excess) {
+    if (objective == MAX_LOAD) {
+        load_all(p, &r->load, place);
+        return largest(p, &r->load, excess);
     }
+    for (int32_t b = 0; b < p->blocks; b++) spread(p, r->dev, b, place[b]);
+    if (objective == LATENCY) return latency(p, r->dev, &r->call, INFINITY, excess);
+    *excess = step_excess(p, r->dev, &r->step);
+    return step_time(p, r->dev, &r->step, 0, INFINITY);
+}
+
+int situs_evaluate(const Flat *p, int32_t objective, const int32_t *place, Found *found) {
+    Rooms r = {0};
+    int ok = make_rooms(p, objective, &r);
+    if (ok) found->value = value_of(p, objective, place, &r, &found->excess);
     found->tried = 1;
-    free(w.load), free(w.held), free(w.count), free(w.away), free(dev);
-    free_step_room(&step_room), free_call_room(&call_room);
+    free_rooms(&r);
     return ok;
 }
 
+/* The best of all placements, the first among equals; the last block changes fastest. */
+int situs_every(const Flat *p, int32_t objective, int32_t *place, Found *found) {
+    Rooms r = {0};
+    int32_t *now = room(p->blocks, 4), *at = calloc(p->blocks + 1, 4), b = 0;
+    int ok = now && at && make_rooms(p, objective, &r);
+    for (int32_t i = 0; ok && i < p->blocks; i++) now[i] = p->candidate[p->candidate_start[i]];
+    for (found->tried = 0; ok && b >= 0;) {
+        double excess = 0.0, value = value_of(p, objective, now, &r, &excess);
+        if (!found->tried++ || better(value, excess, found)) {
+            found->value = value, found->excess = excess;
+            memcpy(place, now, (size_t)p->blocks * 4);
+        }
+        for (b = p->blocks - 1; b >= 0; b--) {
+            if (++at[b] == p->candidate_start[b + 1] - p->candidate_start[b]) at[b] = 0;
+            now[b] = p->candidate[p->candidate_start[b] + at[b]];
+            if (at[b]) break;
+        }
+    }
+    free(now), free(at), free_rooms(&r);
+    return ok;
+}

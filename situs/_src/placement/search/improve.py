@@ -41,8 +41,12 @@ NORMS = (3, 4, 5)  # doublings
 SLACK = 0.5  # of the budget is planned for
 
 # Seconds for what a move looks at, on a usual core: (compiled, Python).
-PER_MOVE = (1.3e-6, 6.0e-5)  # largest load
-PER_EDGE = {"step": (4.0e-9, 5.0e-7), "latency": (2.5e-8, 2.0e-6)}  # nodes and edges, for each evaluation
+PER_MOVE = (1.0e-6, 6.0e-5)  # largest load
+AT_LEAST = (2.0e-7, 5.0e-6)  # what a move takes besides
+# Nodes and edges, for each evaluation.
+PER_EDGE: dict[Objective, tuple[float, float]] = {"step": (2.5e-9, 3.0e-7), "latency": (1.0e-8, 5.0e-7)}
+PER_COPY = (2.0e-9, 4.0e-7)  # tensors by devices, where memory is counted
+CACHED = 27_000  # nodes: so many more make each of them as slow again as it is in a small graph
 
 
 @dataclass(frozen=True)
@@ -100,8 +104,11 @@ class Improver:
         if self.objective == "max_load":
             each = PER_MOVE[way]
         else:
-            looked_at = self.flat.nodes + len(self.flat.in_tensor) + 0.25 * self.flat.tensors * self.flat.devices
-            each = 2e-7 + PER_EDGE[self.objective][way] * looked_at
+            flat, objective = self.flat, self.objective
+            each = PER_EDGE[objective][way] * (flat.nodes + len(flat.in_tensor))
+            if objective == "step" and flat.check_memory:
+                each += PER_COPY[way] * flat.tensors * flat.devices
+            each = AT_LEAST[way] + each * (1 + (flat.nodes / CACHED if self.compiled else 0.0))
         chains = CHAINS if self.compiled else 1  # Python's threads take turns
         return int(SLACK * seconds * chains / each)
 

@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator
+from itertools import product
 
 from situs._src.placement.search.flat import Flat, Ints, rows_of
 from situs._src.placement.search.problem import Objective
@@ -121,12 +122,33 @@ class Moves:
 
 def evaluate(flat: Flat, objective: Objective, place: Ints) -> Found:
     """What a placement of blocks is worth."""
+    return _evaluator(flat, objective)(place.tolist())
+
+
+def _evaluator(flat: Flat, objective: Objective) -> Callable[[list[int]], Found]:
+    """What says what a placement of blocks is worth."""
     if objective == "max_load":
         load = MaxLoad(flat)
-        load.begin(place.tolist())
-        return Found(*load.value(), 1)
+
+        def largest(place: list[int]) -> Found:
+            load.begin(place)
+            return Found(*load.value(), 1)
+
+        return largest
     model: Step | Latency = Step(flat) if objective == "step" else Latency(flat)
-    return Found(*model.run(_spread(flat, place.tolist())), 1)
+    return lambda place: Found(*model.run(_spread(flat, place)), 1)
+
+
+def every(flat: Flat, objective: Objective) -> tuple[list[int], Found]:
+    """The best of all placements of blocks, the first among equals, and what it is worth."""
+    best: tuple[list[int], Found] | None = None
+    value = _evaluator(flat, objective)
+    for place in product(*rows_of(flat.candidate_start, flat.candidate)):
+        found = value(list(place))
+        if best is None or found.rank < best[1].rank:
+            best = list(place), found
+    assert best is not None, "every block has a device"
+    return best
 
 
 def anneal(flat: Flat, schedule: Schedule, place: Ints, stop: Ints) -> Found:

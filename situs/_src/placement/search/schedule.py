@@ -3,6 +3,7 @@ give."""
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Final
 
@@ -49,6 +50,11 @@ class Found:
     value: float
     excess: float
     tried: int = 0
+
+    @property
+    def fits(self) -> bool:
+        """Whether the placement may be used: memory suffices, and no call waits for itself."""
+        return self.excess == 0 and self.value < math.inf
 
     @property
     def rank(self) -> tuple[float, float]:

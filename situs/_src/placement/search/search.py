@@ -1,8 +1,8 @@
 """The search for a placement: reduce, start from every rule there is, improve under a budget, prove if possible.
 
-    check      is there any placement?                           conflict.py
+    check      is there any placement?                           conflict.py; of few all are looked at: every.py
     reduce     nodes to blocks; large graphs to small ones       reduce.py
-    start      every rule that people use                        seeds.py
+    start      every rule that people use, the quick ones first  seeds.py, lists.py
     improve    rounds of annealing from the best                 improve.py
     finish     a proof, or better, from OR-Tools                 exact.py
     simulate   what the answer takes, node by node               simulate.py
@@ -23,7 +23,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from situs._src.base.errors import ArgumentError, shown
 from situs._src.base.export import export
 from situs._src.base.progress import working
-from situs._src.placement.search import conflict, exact
+from situs._src.placement.search import conflict, every, exact
 from situs._src.placement.search.conflict import InfeasibleError
 from situs._src.placement.search.flat import Blocks, Flat, flatten
 from situs._src.placement.search.improve import Candidate, Clock, Improver, improver
@@ -36,6 +36,8 @@ from situs._src.placement.search.simulate import simulate
 
 Progress = Callable[[float, str], None]
 
+OPENING = 0.1  # of the budget: the best of the quick starting points, a little better, before the others are computed
+BEFORE_PROOF = 0.3  # of the budget, for annealing where OR-Tools goes on from it
 KEPT = 3  # starting points that are improved
 TABLES = 5e6  # entries of slices' tables, for each second of the budget
 DEFAULT = 5.0  # seconds, where a search is given moves in place of a budget
@@ -121,14 +123,18 @@ class _Search:
         if not self.problem.nodes:
             return self._plan([], None)
         packed = conflict.check(self.problem, self.objective)
-        is_large = len(self.problem.nodes) > LARGE
-        blocks = groups_of(self.problem) if is_large else blocks_of(self.problem)
+        is_large, is_small = len(self.problem.nodes) > LARGE, every.applies(self.problem)
+        blocks = groups_of(self.problem) if is_large or is_small else blocks_of(self.problem)
         level = _Level(self.problem, blocks, self.objective)
         starts = self._starts(level, level.rules.quick())
         if packed is not None:
             starts.append(self._try(level, "packed", [packed[block[0]] for block in level.blocks]))
         starts += [self._try(level, name, level.rules.previous(given)) for name, given in self.given.items()]
         self._report(_best(starts))
+        if is_small:
+            return self._proven(level)
+        opening = level.improver.moves_in(OPENING * budget) if moves is None else int(OPENING * moves)
+        starts.append(level.improver.improve([_best(starts)], opening, self.seed, self.clock, self._report, self.bound))
         if is_large:
             starts += self._from_smaller(level, SMALLER * budget, moves)
             budget *= 1 - SMALLER
@@ -136,11 +142,33 @@ class _Search:
             starts += self._starts(level, level.rules.thorough(self.objective, self.effort))
         starts = sorted({each.found.rank: each for each in reversed(starts)}.values(), key=lambda each: each.found.rank)
         self._report(starts[0])
-        count = level.improver.moves_in(budget) if moves is None else moves
+        has_finish = moves is None and exact.applies(level.flat, self.objective)
+        share = budget * (BEFORE_PROOF if has_finish else 1.0)
+        count = level.improver.moves_in(share) if moves is None else moves
         best = level.improver.improve(starts[:KEPT], count, self.seed, self.clock, self._report, self.bound)
         best = self._finish(level, best, budget)
-        if best.found.excess > 0:
+        if not best.found.fits and len(level.blocks) < len(groups_of(self.problem)):
+            # Chains that no search would cut may have to be, for memory.
+            fused, level = level, _Level(self.problem, groups_of(self.problem), self.objective)
+            count = level.improver.moves_in(budget) if moves is None else moves
+            of_node = fused.by_node(best.place)
+            starts = self._starts(level, level.rules.quick())
+            starts.append(level.improver.value([of_node[block[0]] for block in level.blocks], best.name))
+            best = level.improver.improve([_best(starts)], count, self.seed, self.clock, self._report, self.bound)
+        if not best.found.fits:
             raise InfeasibleError(self._closest(level, best))
+        return self._plan(level.by_node(best.place), level.flat)
+
+    def _proven(self, level: _Level) -> Plan:
+        """The best of all placements of a small problem; the rules are there to be compared with it."""
+        self._starts(level, level.rules.thorough(self.objective, self.effort))
+        found = every.best_of_all(self.problem, self.objective)
+        if found is None or not found[1].fits:
+            raise conflict.refusal(self.problem, self.objective)
+        best = level.improver.value(found[0], "every placement")
+        self._report(best)
+        self.bound = best.found.value
+        self.notes.append("Every placement was looked at: this is the best.")
         return self._plan(level.by_node(best.place), level.flat)
 
     def _starts(self, level: _Level, rules: Iterator[tuple[str, list[int]]]) -> list[Candidate]:
@@ -149,6 +177,7 @@ class _Search:
         try:
             for name, place in rules:
                 found.append(self._try(level, name, place))
+                self._report(_best(found))
         except KeyboardInterrupt:
             if not self.tried:
                 raise
@@ -157,7 +186,7 @@ class _Search:
 
     def _try(self, level: _Level, name: str, place: Sequence[int]) -> Candidate:
         candidate = level.improver.value(place, name)
-        fits = candidate.found.excess == 0 and candidate.found.value < float("inf")
+        fits = candidate.found.fits
         self.tried[name] = candidate.found.value if fits else None
         used = set(candidate.place)
         if fits and len(used) == 1 and (self.single is None or candidate.found.value < self.single[1]):
@@ -166,6 +195,8 @@ class _Search:
 
     def _from_smaller(self, level: _Level, budget: float, moves: int | None) -> list[Candidate]:
         """Placements of a large graph that come from smaller ones, refined on each level on the way back."""
+        if self._is_late():
+            return []
         smaller = coarsen(self.problem)
         seen: list[Candidate] = []
 
@@ -182,6 +213,8 @@ class _Search:
 
         place: list[int] | None = None
         for i in reversed(range(len(smaller))):
+            if self._is_late():
+                break
             inner = _Level(smaller[i].problem, groups_of(smaller[i].problem), self.objective)
             if place is None:
                 rules = [*inner.rules.quick(), *inner.rules.thorough(self.objective, QUICK * self.effort)]
@@ -197,6 +230,12 @@ class _Search:
                 show(i, of_node)
             place = [of_node[c] for c in smaller[i].cluster_of]
         return seen
+
+    def _is_late(self) -> bool:
+        """Whether the time is over, or the user has interrupted."""
+        if self.clock.left == 0.0:
+            self.clock.was_cut = True
+        return self.clock.was_cut or self.clock.was_interrupted
 
     def _finish(self, level: _Level, best: Candidate, budget: float) -> Candidate:
         """What OR-Tools makes of it, where it is there and the problem is small enough."""
@@ -221,7 +260,7 @@ class _Search:
         return best
 
     def _report(self, candidate: Candidate) -> None:
-        if self.progress is not None and candidate.found.excess == 0:
+        if self.progress is not None and candidate.found.fits:
             self.progress(candidate.found.value, candidate.name)
 
     def _closest(self, level: _Level, best: Candidate) -> str:
@@ -263,8 +302,8 @@ class _Level:
         orders = orders_of(problem, blocks)
         self.blocks = blocks
         self.flat = flatten(problem, blocks, list(orders.values()))
-        self.rules = Rules(problem, blocks, self.flat, orders)
         self.improver: Improver = improver(self.flat, objective)
+        self.rules = Rules(problem, blocks, self.flat, orders, self.improver.compiled)
 
     def by_node(self, place: Sequence[int]) -> list[int]:
         """A placement of blocks as one of nodes."""

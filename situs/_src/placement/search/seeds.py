@@ -3,6 +3,7 @@
     one device     everything on one device, where it may be; one seed for each device
     fill           blocks in order, device after device, each until it is full; in several orders
     balanced       the same, each until it has its share of the work
+    greedy         in the order of dispatch, each where it would finish first           lists.py
     heft           highest rank first, where it would finish first
     etf            whatever can start first, where it can
     slices         blocks in order, cut at the best places (all of them are compared)
@@ -14,13 +15,14 @@ with the most left, and the search repairs it.
 
 from __future__ import annotations
 
-import heapq
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import product
 
 import numpy as np
 
-from situs._src.placement.search.flat import Blocks, Flat, Floats, transfer_seconds
+from situs._src.placement.search import lists
+from situs._src.placement.search.compiled import Library
+from situs._src.placement.search.flat import Blocks, Flat, Floats
 from situs._src.placement.search.problem import Objective, Problem
 
 Place = list[int]
@@ -39,17 +41,22 @@ class Rules:
         blocks: What moves together.
         flat: Its arrays.
         orders: Orders of the blocks, by name.
+        compiled: The compiled functions; None for Python alone.
     """
 
-    def __init__(self, problem: Problem, blocks: Blocks, flat: Flat, orders: Mapping[str, Sequence[int]]) -> None:
+    def __init__(
+        self,
+        problem: Problem,
+        blocks: Blocks,
+        flat: Flat,
+        orders: Mapping[str, Sequence[int]],
+        compiled: Library | None = None,
+    ) -> None:
         self.problem = problem
         self.blocks = blocks
         self.flat = flat
         self.orders = orders
-        self.block_of = [0] * len(problem.nodes)
-        for b, block in enumerate(blocks):
-            for node in block:
-                self.block_of[node] = b
+        self._list = compiled.list_schedule if compiled else lists.list_schedule
         starts, flat_candidates = flat.candidate_start.tolist(), flat.candidate.tolist()
         self.candidates = [flat_candidates[starts[b] : starts[b + 1]] for b in range(len(blocks))]
         self.size: list[float] = flat.block_size.tolist()
@@ -61,11 +68,15 @@ class Rules:
 
     def quick(self) -> Iterator[tuple[str, Place]]:
         """Starting points that look at each block once, with their names."""
+        yield "greedy", self._list(self.flat, lists.in_order(self.flat), 1)
         for d in self.devices:
             yield f"one device, {self.problem.devices[d].name}", self.single(d)
         for name, order in list(self.orders.items())[:QUICK]:
             yield f"fill, {name} order", self.fill(order)
             yield f"balanced, {name} order", self.fill(order, balanced=True)
+        ranks = lists.ranks(self.flat)
+        yield "heft", self._list(self.flat, ranks, 1)
+        yield "etf", self._list(self.flat, ranks, WIDTH)
 
     def thorough(self, objective: Objective, effort: float) -> Iterator[tuple[str, Place]]:
         """All others.
@@ -82,8 +93,6 @@ class Rules:
                 found = self.slices(order, objective, devices, effort / (2 * len(self.orders)))
                 if found is not None:
                     yield f"slices, {name} order, {len(devices)} devices", found
-        yield "heft", _Lists(self).heft()
-        yield "etf", _Lists(self).etf()
 
     def _sets(self) -> list[list[int]]:
         """The devices that slices are spread over: all of them, and all but the hosts."""
@@ -248,99 +257,3 @@ class Rules:
         prices[too_much | (bars[None, 1:] - bars[:-1, None] > 0) | ~np.isfinite(prices)] = np.inf
         prices[np.tril_indices(n, -1)] = np.inf
         return prices
-
-
-class _Lists:
-    """List scheduling: nodes in some order, each on the device that is best at that moment, no look back."""
-
-    def __init__(self, rules: Rules) -> None:
-        self.rules = rules
-        self.problem = problem = rules.problem
-        self.place = [-1] * len(rules.blocks)
-        self.held = [0.0] * len(problem.devices)
-        shared: dict[str | int, list[float]] = {}
-        for d, device in enumerate(problem.devices):
-            mine = shared.setdefault(d if device.processor is None else device.processor, [])
-            mine += [0.0] * (device.lanes - len(mine))
-        self.free = [shared[d if each.processor is None else each.processor] for d, each in enumerate(problem.devices)]
-        self.finish = [0.0] * len(problem.nodes)
-        self.takes: list[list[int]] = [[] for _ in problem.nodes]
-        self.gives: list[list[int]] = [[] for _ in problem.nodes]
-        for t, tensor in enumerate(problem.tensors):
-            for c in dict.fromkeys(tensor.consumers):
-                self.takes[c].append(t)
-                self.gives[tensor.producer].append(c)
-        usual = [[x for x in node.times if x is not None] for node in problem.nodes]
-        mean = [sum(times) / len(times) if times else 0.0 for times in usual]
-        # A mean time, and the price of a tensor between the first two devices, stand for where a node will be.
-        pair = next(iter(problem.routes), None)
-        self.rank = mean
-        made: list[list[int]] = [[] for _ in problem.nodes]
-        for t, tensor in enumerate(problem.tensors):
-            made[tensor.producer].append(t)
-        for v in range(len(problem.nodes) - 1, -1, -1):
-            most = 0.0
-            for tensor in (problem.tensors[t] for t in made[v]):
-                price = transfer_seconds(problem, tensor, *pair) if pair else 0.0
-                most = max(most, price + max((self.rank[c] for c in tensor.consumers), default=0.0))
-            self.rank[v] += most
-
-    def heft(self) -> Place:
-        """Nodes by the longest way to the end; each where it would finish first."""
-        waits, ready = self._begin()
-        while ready:
-            _, v = heapq.heappop(ready)
-            choices = self._choices(v)
-            d = min(choices, key=lambda e: (self._start(v, e) + (self.problem.nodes[v].times[e] or 0.0), e))
-            self._run(v, d)
-            self._go_on(v, waits, ready)
-        return self.place
-
-    def etf(self) -> Place:
-        """At each moment the node and device that can start first."""
-        waits, ready = self._begin()
-        while ready:
-            first = [heapq.heappop(ready) for _ in range(min(WIDTH, len(ready)))]
-            _, _, v, d = min((self._start(v, d), key, v, d) for key, v in first for d in self._choices(v))
-            for other in first:
-                if other[1] != v:
-                    heapq.heappush(ready, other)
-            self._run(v, d)
-            self._go_on(v, waits, ready)
-        return self.place
-
-    def _begin(self) -> tuple[list[int], list[tuple[float, int]]]:
-        waits = [len(self.takes[v]) for v in range(len(self.problem.nodes))]
-        ready = [(-self.rank[v], v) for v in range(len(waits)) if not waits[v]]
-        heapq.heapify(ready)
-        return waits, ready
-
-    def _go_on(self, v: int, waits: list[int], ready: list[tuple[float, int]]) -> None:
-        for c in self.gives[v]:
-            waits[c] -= 1
-            if not waits[c]:
-                heapq.heappush(ready, (-self.rank[c], c))
-
-    def _choices(self, v: int) -> list[int]:
-        b = self.rules.block_of[v]
-        if self.place[b] >= 0:
-            return [self.place[b]]
-        size, limit = self.rules.size[b], self.rules.limit
-        fitting = [d for d in self.rules.candidates[b] if self.held[d] + size <= limit[d]]
-        return fitting or [max(self.rules.candidates[b], key=lambda d: limit[d] - self.held[d])]
-
-    def _start(self, v: int, d: int) -> float:
-        return max([min(self.free[d]), *(self._at(t, d) for t in self.takes[v])])
-
-    def _at(self, t: int, d: int) -> float:
-        tensor = self.problem.tensors[t]
-        made, home = self.finish[tensor.producer], self.place[self.rules.block_of[tensor.producer]]
-        return made if home == d else made + transfer_seconds(self.problem, tensor, home, d)
-
-    def _run(self, v: int, d: int) -> None:
-        b = self.rules.block_of[v]
-        if self.place[b] < 0:
-            self.place[b] = d
-            self.held[d] += self.rules.size[b]
-        lane = min(range(len(self.free[d])), key=self.free[d].__getitem__)
-        self.finish[v] = self.free[d][lane] = self._start(v, d) + (self.problem.nodes[v].times[d] or 0.0)

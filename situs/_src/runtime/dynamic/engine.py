@@ -75,6 +75,7 @@ class DynamicEngine(Engine):
         swaps: Whether runs may move values to the host that do not fit on a GPU.
         ordered: Whether effects happen in the order of the program, also on a pool.
         fixed: Operations whose devices are given, such as the arguments of a function.
+        compiles: Whether programs are compiled of whose functions nothing is said; None leaves it to the process.
         caller: The device that the scope around a call asks for: what asks for none of its own goes there if it can.
         state: Gives the state whose variables move with their operations; None where these have homes of their own.
         store: The measured costs; by default those of the user.
@@ -94,6 +95,7 @@ class DynamicEngine(Engine):
         swaps: bool = False,
         ordered: bool = False,
         fixed: Mapping[Operation, Device] | None = None,
+        compiles: bool | None = None,
         caller: Device | None = None,
         state: Callable[[], State] | None = None,
         store: CostStore | None = None,
@@ -109,6 +111,7 @@ class DynamicEngine(Engine):
             swaps=swaps,
             ordered=ordered,
             fixed=fixed,
+            compiles=compiles,
         )
         self.placer = placer
         self.plan: Plan | None = None  # of the run that leads
@@ -430,8 +433,13 @@ class DynamicEngine(Engine):
         finally:
             self._planner.constants = kept
         peaks = {device.name: each.peak for device in self.devices for each in found if each.name == device.name}
-        free = self._free(nodes)
-        return {device: peaks[device.name] - size for device, size in free.items() if peaks.get(device.name, 0) > size}
+        allowed = self._free(nodes)
+        for device in allowed:  # a forecast counts the matrix library where the allocator does
+            if device.is_card and device.account is not None and device.account.meter is not None:
+                allowed[device] += work_space(device)
+        return {
+            device: peaks[device.name] - size for device, size in allowed.items() if peaks.get(device.name, 0) > size
+        }
 
     def _free(self, nodes: Sequence[Operation]) -> dict[Device, float]:
         """How much memory a run may take of each device that has a limit, its own variables included."""
@@ -445,9 +453,12 @@ class DynamicEngine(Engine):
             if device.account is None:
                 continue
             others = max(0.0, device.account.usage().current - own.get(device, 0))
-            free[device] = max(0.0, device.account.limit - others)
             if device.is_card:
-                free[device] = max(0.0, OF_A_CARD * free[device] - work_space(device))
+                sharing = sum(each.physical is device.physical for each in self.devices)
+                is_metered = device.account.meter is not None
+                free[device] = room_of_card(device.account.limit, others, work_space(device), sharing, is_metered)
+            else:
+                free[device] = max(0.0, device.account.limit - others)
         return free
 
     def _weight_of(self, nodes: Sequence[Operation]) -> float:
@@ -513,6 +524,19 @@ class DynamicEngine(Engine):
     def _homes(self, nodes: Sequence[Operation]) -> dict[Operation, Device]:
         """Where variables are now that a run may be using."""
         return {node: self._placed[node] for node in nodes if _has_cell(node) and node in self._placed}
+
+
+def room_of_card(limit: float, others: float, library: float, sharing: int, is_metered: bool) -> float:
+    """How many bytes a run may take of a logical GPU on a card.
+
+    The work space of the matrix library is the card's: logical GPUs that share a card share it, and where the card's
+    allocator is what counts (`is_metered`), what is held already may include it.
+
+    >>> room_of_card(1000, 0, 100, 1, True), room_of_card(1000, 100, 100, 1, True), room_of_card(1000, 0, 100, 2, False)
+    (850.0, 850.0, 900.0)
+    """
+    theirs = max(0.0, others - library) if is_metered else others
+    return max(0.0, OF_A_CARD * (limit - theirs) - library / sharing)
 
 
 def _needed(request: Request) -> list[Operation]:

@@ -5,6 +5,9 @@ seconds
   |       .-'
   |  o-'              small: the latency
   +-------------- bytes
+
+A large copy that takes hardly longer than a small one says nothing about bytes, only about noise: it is made larger,
+as far as the devices have room for it. No memory is faster than `FASTEST`, whatever the clock says.
 """
 
 from __future__ import annotations
@@ -22,6 +25,9 @@ from situs._src.runtime.eager.bridge import copier, torch_device
 
 SMALL = 2**8  # bytes
 LARGE = 2**22
+LARGEST = 2**26
+CLEARLY = 2.0  # by how much longer a large copy takes than a small one, for its bytes to be seen
+FASTEST = 1e13  # bytes a second
 TIMES = 7
 
 
@@ -44,15 +50,24 @@ def _measure(source: Device, target: Device, store: CostStore, clock: Callable[[
     if copy is None:  # logical CPUs share the host's memory
         store.note_link(link_name(source, target), 0.0, 0.0)
         return
-    room = min([LARGE, *(d.account.limit // 16 for d in (source, target) if d.account is not None)])
-    large = max(room, 2 * SMALL)
-    seconds = {}
-    for size in (SMALL, large):
-        value = torch.zeros(size, dtype=torch.uint8, device=torch_device(source))
-        copy(value)
-        seconds[size] = median(_timed(copy, value, (source, target), clock) for _ in range(TIMES))
-    per_byte = max(0.0, seconds[large] - seconds[SMALL]) / (large - SMALL)
-    store.note_link(link_name(source, target), seconds[SMALL], per_byte)
+    room = min([LARGEST, *(d.account.limit // 16 for d in (source, target) if d.account is not None)])
+    small = _median(copy, SMALL, (source, target), clock)
+    size = max(min(LARGE, room), 2 * SMALL)
+    large = _median(copy, size, (source, target), clock)
+    while large < CLEARLY * small and 4 * size <= room:
+        size *= 4
+        large = _median(copy, size, (source, target), clock)
+    per_byte = max((large - small) / (size - SMALL), 1 / FASTEST)
+    store.note_link(link_name(source, target), small, per_byte)
+
+
+def _median(
+    copy: Callable[[torch.Tensor], torch.Tensor], size: int, ends: tuple[Device, Device], clock: Callable[[], float]
+) -> float:
+    """What a copy of so many bytes takes."""
+    value = torch.zeros(size, dtype=torch.uint8, device=torch_device(ends[0]))
+    copy(value)
+    return median(_timed(copy, value, ends, clock) for _ in range(TIMES))
 
 
 def _timed(

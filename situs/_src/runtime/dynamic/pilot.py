@@ -113,12 +113,14 @@ class Pilot:
         self._strange = self._strange + 1 if off else 0
         if self._strange >= STRANGE_STEPS and self.replacements < MOST_REPLACEMENTS:
             self.settled, self._same, self._strange = False, False, 0
+            self.measured = None
             self._begin()
 
     def replaced(self, predicted: float, has_single: bool, same: bool) -> None:
         """Notes that all was placed anew, and whether it came out the same."""
         self.replacements += 1
         self.predicted, self.has_single, self._same = predicted, has_single, same
+        self.measured = None
         self._begin()
 
     def tries_single(self) -> None:

@@ -5,8 +5,9 @@
             train_step(batch)
     # the file of measured costs now knows these operations and the links between the devices
 
-Recorded runs are slower: each call is timed by itself, and cards are waited for. Every program skips its first run,
-in which kernels are chosen and memory is taken.
+Recorded runs are slower: each call is timed by itself, and cards are waited for. So every other run is timed as a
+whole, as it is, and what was recorded is brought to that (`learn`). Every program skips its first run, in which kernels
+are chosen and memory is taken.
 """
 
 from __future__ import annotations
@@ -33,13 +34,14 @@ class Profile:
     """What is measured while ``tf.placement.profile`` is open.
 
     Attributes:
-        runs: How many runs of graphs were recorded.
+        runs: How many runs of graphs were measured.
         store: Where the times go.
     """
 
     def __init__(self, store: CostStore) -> None:
         self.runs = 0
         self.store = store
+        self._recorded: dict[Plan, Recorder] = {}  # whose time as a whole is not known yet
 
     def report(self, count: int) -> str:
         """What took longest, and where all of it is kept.
@@ -76,9 +78,24 @@ class Profile:
     def __repr__(self) -> str:
         return f"<profile of {self.runs} runs: {len(self.store)} measured costs, {len(self.store.links())} links>"
 
-    def _over(self, plan: Plan, recorder: Recorder) -> None:
-        learn(recorder.events, plan, self.store)
-        self.runs += 1
+    def _record(self, plan: Plan, recorder: Recorder) -> None:
+        """Takes a run that was recorded."""
+        with _lock:
+            self._recorded[plan] = recorder
+            self.runs += 1
+
+    def _time(self, plan: Plan, seconds: float) -> None:
+        """Takes the time of a run that was not."""
+        with _lock:
+            recorder = self._recorded.pop(plan, None)
+            self.runs += 1
+        if recorder is not None:
+            learn(recorder.events, plan, self.store, whole=seconds)
+
+    def _end(self) -> None:
+        """Learns from what was recorded and never timed as a whole."""
+        for plan, recorder in self._recorded.items():
+            learn(recorder.events, plan, self.store)
 
 
 @contextmanager
@@ -86,12 +103,13 @@ def profiled(save: bool, links: bool) -> Iterator[Profile]:
     """What ``tf.placement.profile`` does."""
     made = Profile(shared_store())
     with _lock:
-        before, program.listener = program.listener, made._over
+        before, program.listener = program.listener, program.Listener(made._record, made._time)
     try:
         yield made
     finally:
         with _lock:
             program.listener = before
+        made._end()
         if links:
             measure_links(process.devices(), made.store)
         if save:

@@ -21,13 +21,14 @@ from situs._src.ir.graph.tensor import SymbolicTensor
 from situs._src.placement.dynamic import Decisions
 from situs._src.placement.search.plan import Plan as PlacementPlan
 from situs._src.placement.summary import seconds_text
-from situs._src.runtime.dynamic.learn import learn
+from situs._src.runtime import watch
+from situs._src.runtime.dynamic.learn import learn, shapes_of
 from situs._src.runtime.dynamic.links import wait_for
 from situs._src.runtime.dynamic.pilot import Pilot, Step, Verdict
 from situs._src.runtime.plan.plan import Plan
 from situs._src.runtime.run.program import Program
 from situs._src.runtime.run.state import Run
-from situs._src.runtime.run.trace import Recorder
+from situs._src.runtime.run.trace import Event, Recorder
 
 if TYPE_CHECKING:
     from situs._src.runtime.dynamic.engine import DynamicEngine
@@ -71,8 +72,9 @@ class AdaptiveProgram(Program):
         self.request = request
         self.generation = engine.generation
         self.pilot: Pilot | None = None
+        self._recorded: tuple[Plan, Sequence[Event], Mapping[SymbolicTensor, TensorShape]] | None = None
         self._before: Decisions | None = None  # what holds again if one device alone is slower
-        super().__init__(engine.planned(request), engine.pool, engine.swaps, engine.ordered)
+        super().__init__(engine.planned(request), engine.pool, engine.swaps, engine.ordered, engine.compiles)
 
     def run(
         self, run: Run, values: Sequence[Any], recorder: Recorder | None = None, stoppable: bool = False
@@ -85,21 +87,26 @@ class AdaptiveProgram(Program):
             if self.generation != engine.generation:
                 engine.bring_up_to_date(self)
             pilot = self._watching()
-            step = Step.PLAIN if pilot is None or recorder is not None else pilot.next()
+            apart = (
+                recorder is not None or watch.watcher is not None
+            )  # such runs take longer, and say nothing of others
+            step = Step.PLAIN if pilot is None or apart else pilot.next()
             if step is Step.PLAIN:
                 made = super().run(run, values, recorder, stoppable)
-                if pilot is not None and recorder is None:
+                if pilot is not None and not apart:
                     verdict = pilot.over(step, 0.0)
             elif step is Step.RECORD:
                 noted = Recorder()
                 made = super().run(run, values, noted, stoppable)
-                self._learn(noted, values)
+                self._keep(noted, values)
                 verdict = pilot.over(step, 0.0) if pilot is not None else verdict
             else:
                 start = clock()
                 made = super().run(run, values, None, stoppable)
                 wait_for(engine.devices)
                 verdict = pilot.over(step, clock() - start) if pilot is not None else verdict
+                if pilot is not None and pilot.measured is not None:
+                    self._learn(pilot.measured)
         finally:
             engine.leave()
         if verdict is not Verdict.GO_ON and self.pilot is not None:
@@ -110,7 +117,8 @@ class AdaptiveProgram(Program):
         """Runs another plan from now on, as if it had been made for it; nobody is running it meanwhile."""
         for name in ("_can_swap", "_cards"):
             self.__dict__.pop(name, None)
-        Program.__init__(self, plan, self.engine.pool, self.engine.swaps, self.engine.ordered)
+        engine = self.engine
+        Program.__init__(self, plan, engine.pool, engine.swaps, engine.ordered, engine.compiles)
         self.generation = generation
 
     def _watching(self) -> Pilot | None:
@@ -122,13 +130,22 @@ class AdaptiveProgram(Program):
             self.pilot = Pilot(plan.forecast.value, _has_single(plan), self.engine.placer.period)
         return self.pilot
 
-    def _learn(self, recorder: Recorder, values: Sequence[Any]) -> None:
+    def _keep(self, recorder: Recorder, values: Sequence[Any]) -> None:
+        """Keeps what was recorded until it is known what a step takes as a whole; shapes are known at once."""
         fed = {
             tensor: TensorShape(tuple(value.shape))
             for (tensor, _), value in zip(self.request.feeds, values, strict=True)
             if not tensor.is_ref and hasattr(value, "shape")
         }
-        self.engine.note(learn(recorder.events, self.plan, self.engine.store, fed))
+        self._recorded = self.plan, recorder.events, fed
+        self.engine.expect(shapes_of(recorder.events, fed))
+
+    def _learn(self, whole: float) -> None:
+        """Learns from what was recorded last, now that the time of a step is known."""
+        if self._recorded is not None:
+            plan, events, fed = self._recorded
+            self._recorded = None
+            self.engine.note(learn(events, plan, self.engine.store, fed, whole))
 
     def _follow(self, verdict: Verdict, pilot: Pilot) -> None:
         """Does what the pilot says."""

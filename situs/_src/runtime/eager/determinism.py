@@ -19,9 +19,16 @@ def is_required() -> bool:
 
 
 def require() -> None:
-    """Lets ops give the same bits each time from here on; there is no way back, as in TensorFlow."""
+    """Lets ops give the same bits each time from here on; programs have no way back, as in TensorFlow."""
     global _required
     _required = True
     os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")  # without which PyTorch refuses products on a card
     torch.use_deterministic_algorithms(True)
     torch.utils.deterministic.fill_uninitialized_memory = False  # type: ignore[attr-defined]  # all of it is written
+
+
+def relax() -> None:
+    """Takes `require` back, as TensorFlow's tests do: programs have no public way."""
+    global _required
+    _required = False
+    torch.use_deterministic_algorithms(False)

@@ -34,6 +34,7 @@ from situs._src.ir.registry.op import Op
 from situs._src.ir.registry.signature import ANY, HOST, TENSOR
 from situs._src.placement import explain, options
 from situs._src.placement.candidates import Assignment, assign
+from situs._src.runtime import watch
 from situs._src.runtime.eager import policy
 from situs._src.runtime.eager.allocations import counted
 from situs._src.runtime.eager.binding import BoundInputs, bind, host_value, is_host_value
@@ -186,7 +187,12 @@ def compute(op: Op, inputs: Sequence[Any], attrs: dict[str, Any]) -> EagerTensor
 def decide(op: Op, types: dict[str, DType], name: str | None) -> Assignment:
     """Where the scopes around a call, the kernels and the devices of this process put an op."""
     request = here.scope.eager_request(OpInfo(op, name))
-    return assign(op, types, process.devices(), request, options.current.soft)
+    try:
+        return assign(op, types, process.devices(), request, options.current.soft)
+    except OpError as error:
+        if watch.watcher is not None:
+            watch.watcher.refused(op.name, "" if request is None else request.to_string(), error)
+        raise
 
 
 def _follow(op: Op, types: dict[str, DType], state: State) -> Assignment:
@@ -314,6 +320,8 @@ def _prepare(op: Op, bound: BoundInputs, decided: Assignment) -> Step:
         run = partial(run, device=torch_device(decided.device))
     target = home_of(decided)
     run = counted(run, target, decided.op, once=op.stateful)
+    if watch.watcher is not None:
+        run = watch.watcher.kernel(run, op, decided)
     copies = _input_copies(decided.op, bound, decided.device)
     if any(copy is not None for copy in copies):
         run = _copying(run, copies)
@@ -339,7 +347,10 @@ def _copy_of(op: str, number: int, tensor: EagerTensor, device: Device) -> Copy 
         return None  # the rows of a list stay where they are
     if tensor._place.device is not device and tensor._made_by is not None:  # else a value of the program's
         policy.check(op, number, tensor._place, device)
-    return copier(tensor._place.device, device)
+    copy = copier(tensor._place.device, device)
+    if copy is None or watch.watcher is None:
+        return copy
+    return watch.watcher.copy(copy, tensor._place.device, device)
 
 
 def _copying(run: Callable[..., Any], copies: list[Any]) -> Callable[..., Any]:

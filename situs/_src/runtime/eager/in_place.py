@@ -96,7 +96,7 @@ def _write(cells: Sequence[Cell], values: list[Any], write: Write) -> None:
     old = [values[number] for number in shared]
     try:
         for number in shared:
-            values[number] = _copied(cells[number], values[number])
+            values[number] = copy_for(cells[number], values[number])
         write(values)
         old = [values[number] for number in shared]
     finally:
@@ -135,7 +135,8 @@ def _being_written() -> Any:
     raise AssertionError("a cell was read by the thread that writes into it")
 
 
-def _copied(cell: Cell, value: torch.Tensor) -> torch.Tensor:
+def copy_for(cell: Cell, value: torch.Tensor) -> torch.Tensor:
+    """A copy of the value of a cell, to be written into in its place."""
     device = cell.place.device
     copy: torch.Tensor = counted(torch.clone, device, "Variable")(value)
     enter_variable(copy, device, cell.name)

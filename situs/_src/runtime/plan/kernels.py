@@ -37,13 +37,18 @@ from situs._src.runtime.eager.verify import dtype_of
 Function = Callable[..., Any]
 
 
-def function_of(node: Operation, assignment: Assignment) -> tuple[Function, bool]:
+def function_of(node: Operation, assignment: Assignment, may_lower: bool = True) -> tuple[Function, bool]:
     """The function that computes an operation's results from its values.
+
+    Args:
+        node: The operation.
+        assignment: Its kernel and its device.
+        may_lower: Whether what is known of its inputs holds in every run: constants are not fed.
 
     Returns:
         The function, and whether it takes the `Run` as its first argument.
     """
-    function, takes_run = _function_of(node, assignment)
+    function, takes_run = _function_of(node, assignment, may_lower)
     return (_fitting(function, takes_run, node, assignment) if _has_computed_sizes(node) else function), takes_run
 
 
@@ -79,9 +84,9 @@ def _as_tensor(value: Any, device: Device) -> Any:
     return value if dtype_of(value) is None else wrap(value, place_of(device, value))
 
 
-def _function_of(node: Operation, assignment: Assignment) -> tuple[Function, bool]:
+def _function_of(node: Operation, assignment: Assignment, may_lower: bool) -> tuple[Function, bool]:
     kernel = assignment.kernel
-    lowered = None if kernel.lower is None else kernel.lower(*node.args, **node.attrs)
+    lowered = kernel.lower(*node.args, **node.attrs) if may_lower and kernel.lower is not None else None
     if lowered is not None:
         return _counted(lowered, node, assignment), False
     on_cells = getattr(kernel.function, "on_cells", None)

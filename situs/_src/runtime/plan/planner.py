@@ -251,7 +251,7 @@ class Builder:
             return _not_fed(node), False, []
         if graphs_of(node):
             return prepare(node, assignment, self)
-        function, takes_run = function_of(node, assignment)
+        function, takes_run = function_of(node, assignment, self.may_fold)
         pairs = zip(node.op_def.inputs, node.args, strict=True)
         inputs = [
             self.value(value, assignment.device)

@@ -7,16 +7,24 @@
 The compiled function is for some shapes, strides and sizes; for others, and whenever something fails in it, the calls
 are made one by one, which gives the right result or Situs' own error.
 
-Results are compared by dtype, relative to the largest element. That says nothing of a result that is rounding errors
-alone (the gradient of a bias before batch normalization is zero but for these): it may differ whole. So what is too far
-off is measured once more, by how far the calls themselves go when their inputs change in the last bits.
+It writes into the memory of the variables that it changes, as optimizers do (`runtime.eager.in_place`): if anybody else
+holds a value, that is copied first. The first call writes into copies. Where kernels refuse values (an index out of
+range), the compiled function has written what was there before, and says so: the calls then raise the error, and change
+what they would have changed. Only if it fails in another way, such as for want of memory, it may have changed some of
+the variables; that is an error of the program's, and the calls are not made again.
+
+Results are compared by dtype, relative to the largest element; variables by how far they moved. That says nothing of a
+result that is rounding errors alone (the gradient of a bias before batch normalization is zero but for these): it may
+differ whole. So what is too far off is measured once more, by how far the calls themselves go when their inputs change
+in the last bits.
 """
 
 from __future__ import annotations
 
 import logging
+import math
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import torch
@@ -24,6 +32,8 @@ import torch
 from situs._src.base import locks
 from situs._src.runtime.eager import precision
 from situs._src.runtime.eager.bridge import torch_device
+from situs._src.runtime.eager.cell import Cell
+from situs._src.runtime.eager.in_place import copy_for, shared_ones, with_values
 from situs._src.runtime.eager.torch_private import storage_key
 from situs._src.runtime.passes.regions import Region, Seen, layout_of
 from situs._src.runtime.run import inductor
@@ -50,6 +60,7 @@ class CompiledRegion:
         alone: Its calls, as the code of a plan.
         seen: What it was compiled for.
         in_trial: Whether it has to be faster than its calls.
+        refuses: Whether the last result of the compiled function says that values were refused.
 
     Attributes:
         dropped: Why it is no longer used; empty as long as it is.
@@ -64,6 +75,7 @@ class CompiledRegion:
         alone: Function,
         seen: Seen,
         in_trial: bool,
+        refuses: bool = False,
     ) -> None:
         self.number = number
         self.dropped = ""
@@ -76,6 +88,13 @@ class CompiledRegion:
         layouts = [seen.layout(source) for source in region.sources]
         self._shapes = [layout.shape for layout in layouts]
         self._strides = [layout.stride for layout in layouts]
+        self._devices = [layout.device for layout in layouts]
+        keys = [region.key(source) for source in region.sources]
+        self._states = [place for place, key in enumerate(keys) if key in region.states]
+        self._changed = [place for place, key in enumerate(keys) if key in region.changed]
+        kept = enumerate(region.kept)
+        self._passed = [(n, keys.index(region.states[slot])) for n, slot in kept if slot in region.states]
+        self._refuses = refuses
         self._sizes = tuple([seen.sizes[slot] for slot in region.sizes])
         self._lock = locks.lock()
         self._is_compared = False
@@ -113,21 +132,64 @@ class CompiledRegion:
     def _fits(self, values: Sequence[Any]) -> bool:
         """Whether it was compiled for such values."""
         count = self._count
-        if values[count:] != self._sizes:
-            return False
-        for value, shape, stride in zip(values[:count], self._shapes, self._strides, strict=True):
-            if value.shape != shape or value.stride() != stride:
+        return values[count:] == self._sizes and self._have_layouts(range(count), values)
+
+    def _have_layouts(self, places: Iterable[int], values: Sequence[Any]) -> bool:
+        """Whether some of its sources are laid out as they were."""
+        for place, value in zip(places, values, strict=False):
+            held = value.value if type(value) is Cell else value
+            if held is None or held.shape != self._shapes[place] or held.stride() != self._strides[place]:
+                return False
+            if held is not value and held.device != self._devices[place]:  # a variable moves, as values do not
                 return False
         return True
 
     def _run(self, values: Sequence[Any]) -> Sequence[Any]:
         """What the compiled function makes; what the calls make one by one, if something fails in there."""
         try:
-            made = list(self._compiled(list(values[: self._count])))
+            made = self._made(values)
         except Exception as error:
+            if self._changed:
+                self._drop(f"compiled, it failed: {type(error).__name__}: {error}")
+                raise
             return self._instead(values, error)
+        if made is None:
+            return self._alone(None, *values)
         for place in self._shared:
             made[place] = made[place].clone()
+        return self._with_states(made, values)
+
+    def _made(self, values: Sequence[Any]) -> list[Any] | None:
+        """What the compiled function makes of values, and does to variables.
+
+        None, and nothing has changed, if it refuses one of the values, or variables are not what they were.
+        """
+        given = list(values[: self._count])
+        cells: list[Cell] = [given[place] for place in self._states]
+        if not cells or type(cells[0]) is not Cell:
+            return self._unless_refused(list(self._compiled(given)))
+        if len(set(map(id, cells))) < len(cells):
+            return None
+        return with_values(cells, lambda held: self._made_of(given, cells, held))
+
+    def _made_of(self, given: list[Any], cells: Sequence[Cell], held: list[Any]) -> list[Any] | None:
+        """The same, while nobody else reads what cells hold."""
+        if not self._have_layouts(self._states, held):
+            return None
+        for number in shared_ones(held):
+            if self._states[number] in self._changed:
+                held[number] = copy_for(cells[number], held[number])
+        for number, place in enumerate(self._states):
+            given[place] = held[number]
+        return self._unless_refused(list(self._compiled(given)))
+
+    def _unless_refused(self, made: list[Any]) -> list[Any] | None:
+        return None if self._refuses and bool(made.pop()) else made
+
+    def _with_states(self, made: list[Any], values: Sequence[Any]) -> list[Any]:
+        """What is made, and the variables that it is used with afterwards."""
+        for number, place in self._passed:
+            made.insert(number, values[place])
         return made
 
     def _instead(self, values: Sequence[Any], error: Exception) -> Sequence[Any]:
@@ -141,34 +203,72 @@ class CompiledRegion:
 
     def _both_ways(self, values: Sequence[Any]) -> Sequence[Any]:
         """The first call: both ways, and compared; what the calls make counts."""
+        before = {place: _held(values[place]).clone() for place in self._states}
         results = self._alone(None, *values)
+        after = {place: _held(values[place]) for place in self._changed}
+        given = list(values[: self._count])
+        for place, value in before.items():
+            given[place] = value.clone()
+        compared = list(given)  # the compiled function may empty the other
         try:
-            made = list(self._compiled(list(values[: self._count])))
+            made = self._unless_refused(list(self._compiled(given)))
         except Exception as error:
             self._drop(f"compiled, it failed: {type(error).__name__}: {error}")
             return results
-        difference = self._difference(values, results, made)
+        if made is None:  # though the calls do not refuse it: the next call will be compared
+            return results
+        passed = {number for number, _ in self._passed}
+        own = [value for number, value in enumerate(results) if number not in passed]
+        difference = self._difference(values, before, own, made, [(p, after[p], compared[p]) for p in self._changed])
         if difference:
             self._drop(f"compiled, it gave other results: {difference}")
-        owned = [_memory(value) for value in results]
-        self._shared = _not_own(made, values[: self._count], owned)
+        self._shared = _not_own(made, compared, own, [_held(value) for value in values[: self._count]])
         self._is_compared = True
         return results
 
-    def _difference(self, values: Sequence[Any], results: Sequence[Any], made: Sequence[Any]) -> str:
-        """In which way results differ, in words; nothing if they do not."""
-        nudged: Sequence[Any] | None = None
-        for place, (usual, new) in enumerate(zip(results, made, strict=True)):
+    def _difference(
+        self,
+        values: Sequence[Any],
+        before: Mapping[int, torch.Tensor],
+        results: Sequence[Any],
+        made: Sequence[Any],
+        changed: Sequence[tuple[int, torch.Tensor, torch.Tensor]],
+    ) -> str:
+        """In which way results and variables differ, in words; nothing if they do not.
+
+        Args:
+            values: What the region was given.
+            before: What variables held, by place.
+            results: What its calls made.
+            made: What the compiled function made.
+            changed: The variables that were changed: their places, and what they held in the end either way.
+        """
+        pairs: list[tuple[str, torch.Tensor | None, torch.Tensor, torch.Tensor]] = []
+        pairs += [(f"result {n}", None, *pair) for n, pair in enumerate(zip(results, made, strict=True))]
+        pairs += [(f"variable {n}", before[place], *pair) for n, (place, *pair) in enumerate(changed)]  # type: ignore[misc]
+        nudged: list[torch.Tensor] | None = None
+        for number, (name, old, usual, new) in enumerate(pairs):
             if layout_of(usual) != layout_of(new):
                 return f"{layout_of(new)} in the place of {layout_of(usual)}"
-            allowed, found = self._tolerance(usual.dtype), distance(usual, new)
+            allowed, found = self._tolerance(usual.dtype), moved_apart(old, usual, new)
             if found > allowed:
                 if nudged is None and allowed:
-                    nudged = self._alone(None, *[self._nudged(value) for value in values])
-                noise = 0.0 if nudged is None else distance(usual, nudged[place])
+                    nudged = self._made_of_nudged(values, before)
+                noise = 0.0 if nudged is None else moved_apart(old, usual, nudged[number])
                 if not allowed or found > NOISE * noise:
-                    return f"{found:.1e} of the largest element of result {place}, where {allowed:.0e} is allowed"
+                    return f"{found:.1e} of the largest element of {name}, where {allowed:.0e} is allowed"
         return ""
+
+    def _made_of_nudged(self, values: Sequence[Any], before: Mapping[int, torch.Tensor]) -> list[torch.Tensor]:
+        """What the calls make of inputs, and of what variables held, that differ in their last bits."""
+        given = [self._nudged(before.get(place, value)) for place, value in enumerate(values)]
+        for place in before:
+            cell = values[place]
+            if type(cell) is Cell:
+                given[place] = Cell(cell.name, cell.dtype, cell.shape, cell.place, given[place])
+        passed = {number for number, _ in self._passed}
+        made = [value for number, value in enumerate(self._alone(None, *given)) if number not in passed]
+        return [*made, *(_held(given[place]) for place in self._changed)]
 
     def _tolerance(self, dtype: torch.dtype) -> float:
         if not (dtype.is_floating_point or dtype.is_complex):
@@ -237,22 +337,51 @@ def distance(usual: torch.Tensor, new: torch.Tensor) -> float:
     return apart / largest if largest else (0.0 if apart < torch.finfo(torch.float32).tiny else float("inf"))
 
 
-def _memory(value: torch.Tensor) -> int:
+def moved_apart(before: torch.Tensor | None, usual: torch.Tensor, new: torch.Tensor) -> float:
+    """How far a tensor is from another one: relative to its largest element, or to how far it moved from `before`.
+
+    A variable moves little in a step, and keeps no more digits of that than its own size leaves: what is lost there is
+    left out.
+    """
+    apart = distance(usual, new)
+    if before is None or not apart or math.isinf(apart) or not usual.is_floating_point():
+        return apart
+    wide = [value.double() for value in (before, usual, new)]
+    finite = torch.isfinite(wide[0]) & torch.isfinite(wide[1])
+    old, one, other = (value[finite] for value in wide)
+    lost = 4 * torch.finfo(usual.dtype).eps * float(one.abs().max())
+    rest, moved = float((one - other).abs().max()) - lost, float((one - old).abs().max())
+    return 0.0 if rest <= 0 else rest / moved if moved else float("inf")
+
+
+def _held(value: Any) -> Any:
+    """A value itself, or what the cell of a variable holds."""
+    return value.read() if type(value) is Cell else value
+
+
+def _memory(value: Any) -> int:
     return storage_key(value.untyped_storage())
 
 
-def _not_own(made: Sequence[torch.Tensor], given: Iterable[Any], usual: Sequence[int]) -> list[int]:
+def _not_own(
+    made: Sequence[torch.Tensor],
+    given: Iterable[Any],
+    usual: Sequence[torch.Tensor],
+    usually_given: Iterable[Any],
+) -> list[int]:
     """The places of the compiled results that share memory with what was given, or with another result.
 
     Those are left out whose counterparts of the usual way share memory as well, as views do.
     """
     taken = {_memory(value) for value in given if isinstance(value, torch.Tensor)}
+    theirs = {_memory(value) for value in usually_given if isinstance(value, torch.Tensor)}
+    owned = [_memory(value) for value in usual]
     before: set[int] = set()
     found: list[int] = []
     for place, value in enumerate(made):
         memory = _memory(value)
-        is_given = memory in taken and usual[place] not in taken
-        if is_given or (memory in before and usual.count(usual[place]) == 1):
+        is_given = memory in taken and owned[place] not in theirs
+        if is_given or (memory in before and owned.count(owned[place]) == 1):
             found.append(place)
         before.add(memory)
     return found

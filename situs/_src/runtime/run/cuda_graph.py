@@ -39,21 +39,23 @@ from situs._src.runtime.eager.cell import Cell
 from situs._src.runtime.eager.in_place import shared_ones, with_values
 from situs._src.runtime.passes.fuse_bias import with_biases
 from situs._src.runtime.passes.regions import Seen, why_never
+from situs._src.runtime.passes.sum_parts import with_sums
 from situs._src.runtime.plan.plan import Call, Plan, Slot, slots_in
 from situs._src.runtime.run import inductor
+from situs._src.runtime.run.background import Beside, Settled
 from situs._src.runtime.run.capture_regions import Parts, kept_views, parts_of
-from situs._src.runtime.run.compiled import Compilation, Known, Wish, refuse
+from situs._src.runtime.run.compiled import Compilation, Known, Wish, refuse, why_not_yet
 from situs._src.runtime.run.compiled_region import TRIALS
 from situs._src.runtime.run.emit import as_host_value, emit
 from situs._src.runtime.run.state import Run
-from situs._src.runtime.run.stream_capture import Launches
+from situs._src.runtime.run.stream_capture import Launches, Staging
 
 CAPTURED_AFTER = 20  # runs
 AGAIN_AFTER = 3  # runs, if a variable has changed whose memory was captured: others may be about to change, too
 MOST = 8  # captures of one program that did not pay
 PAID = 50  # replays, after which a capture has paid
 FEW = 16  # elements
-PINNED_FROM = 2**16  # bytes: CUDA copies less at once, whatever memory it lies in
+PINNED_FROM, PINNED_UP_TO = 2**16, 2**26  # bytes: CUDA copies less at once, whatever memory it lies in
 
 Function = Callable[..., tuple[Any, ...]]
 
@@ -71,8 +73,11 @@ class CapturedProgram:
         self._plan = plan
         self._parts = parts
         self._wish = wish
-        self._after = CAPTURED_AFTER if wish is None else min(wish.after, CAPTURED_AFTER)
-        self._why_uncompiled = f"compiled after {self._after} runs, which have not been"
+        self._after = CAPTURED_AFTER if wish is None or wish.beside else min(wish.after, CAPTURED_AFTER)
+        self._why_uncompiled = "" if wish is None else why_not_yet(wish, self._after)
+        self._settled = Settled(sum(why_never(call) is None for call in parts.work))
+        self._beside: tuple[Captured, Beside[Compilation]] | None = None
+        self._is_over = False  # it will not be compiled
         self._compiled_before: Known = {}  # regions, for the next capture
         self._runs = 0
         self._captures = 0
@@ -107,7 +112,7 @@ class CapturedProgram:
         return {node: known.get(node, f"kernel: {reason}") for node, reason in nodes if node is not None}
 
     def _is_time(self) -> bool:
-        if not self._runs and self._wish is not None:
+        if not self._runs and self._wish is not None and not self._wish.beside:
             self._ask_for_compiler(self._wish)
         self._runs += 1
         return self._runs > self._after and self._captures < MOST
@@ -116,6 +121,7 @@ class CapturedProgram:
         lacking = inductor.missing(on_card=True)
         if lacking is not None:
             refuse(lacking, wish)
+            self._is_over = True
             self._why_uncompiled = f"no compiler: it needs {lacking}"
 
     def _emitted(self) -> tuple[Function, Function]:
@@ -137,7 +143,9 @@ class CapturedProgram:
                 self._capture(values, brought)
             if self.captured is None:
                 return None
-            return self.captured.run(run, brought)
+            if self._wish is not None and self._wish.beside and not self._is_over:
+                self._compile_beside(self._wish, self.captured)
+            return None if self.captured is None else self.captured.run(run, brought)
         except OutdatedCapture as outdated:
             assert self.captured is not None
             self._captures -= self.captured.replays >= PAID
@@ -147,17 +155,48 @@ class CapturedProgram:
         finally:
             self._lock.release()
 
+    def _compile_beside(self, wish: Wish, captured: Captured) -> None:
+        """Begins to compile the work in the background when that pays, and takes up what was made."""
+        if self._beside is None:
+            if not self._settled.now():
+                return
+            self._ask_for_compiler(wish)
+            if not self._is_over:
+                self._why_uncompiled = "being compiled"
+                work, seen = captured.noted()
+                known = self._compiled_before
+                self._beside = captured, Beside(lambda: _compiled_beside(work, seen, known))
+            return
+        origin, beside = self._beside
+        if not beside.is_over:
+            return
+        if beside.made is None:
+            self._is_over, self._why_uncompiled = True, f"the compiler failed: {beside.failure}"
+        elif origin is captured:
+            self._is_over = True
+            try:
+                captured.adopt(beside.made)
+                captured.record_again()
+            except Exception as error:  # no room for copies, for instance: it is captured as it was
+                self._why_uncompiled = f"compiled, it could not be tried: {type(error).__name__}"
+                self.captured = None
+        self._beside = None  # what was captured is another one by now: what is compiled is known, and tried once more
+
     def _capture(self, values: Sequence[Any], brought: Sequence[Any]) -> None:
         self._captures += 1
         try:
             captured = Captured(self._plan, self._parts, shapes_of(values), brought, self._changing)
-            if self._wish is not None and inductor.missing(on_card=True) is None:
+            if self._wish is not None and not self._wish.beside and inductor.missing(on_card=True) is None:
                 captured.compile(exact=not self._wish.asked, known=self._compiled_before)
             captured.record()
             self.captured = captured
         except Exception as error:  # a kernel that looks at its results, for instance
             logging.getLogger("situs").debug("A program was not captured as a CUDA graph: %s", error)
             self._captures = MOST
+
+
+def _compiled_beside(work: Plan, seen: Seen, known: Known) -> Compilation:
+    return Compilation(work, seen, exact=True, in_trial=False, known=known, may_refuse=False, beside=True)
 
 
 def capturing(plan: Plan, wish: Wish | None = None) -> CapturedProgram | None:
@@ -203,13 +242,15 @@ class Captured:
         work = [self._on_memory(call, copied) for call in parts.work]
         self._whole = replace(plan, calls=work, inputs=parts.incoming, outputs=[Slot(slot) for slot in results])
         self._numbers = {call: number for number, call in enumerate(plan.calls)}
-        self._work = emit(replace(self._whole, calls=with_biases(work, results))).function
+        summed = with_sums(work, results, plan.assignments)
+        self._work = emit(replace(self._whole, calls=with_biases(summed, results))).function
         self.compilation: Compilation | None = None
         passed = sorted(set(parts.boundary) & _wanted(plan, parts))
         self._passed = [parts.boundary.index(slot) for slot in passed]
         self._fetch = emit(replace(plan, calls=parts.after, inputs=[*results, *passed])).function
         self._take(brought, changing | copied)
         self._changes = False  # whether what would change variables does so
+        self._trial: list[Any] | None = None  # what the work is tried with: copies of variables that it changes
         self._results: tuple[Any, ...] = ()
         self.replays = 0
 
@@ -228,6 +269,7 @@ class Captured:
         self._copied = [where[self._source(slot)] for slot in copied]
         self._buffers = [self._buffer(slot, brought[number]) for slot, number in zip(copied, self._copied, strict=True)]
         self._seen: list[Any] = [None] * len(copied)
+        self._staging: dict[int, Staging] = {}  # by places among the buffers
         self._may_change = [slot in parts.reads or slot in parts.arrivals for slot in copied]
         cells: list[Cell] = [brought[number] for number in self._states]
         for cell in cells:
@@ -265,7 +307,11 @@ class Captured:
         return call if function is None else replace(call, function=self._when_it_counts(function))
 
     def _when_it_counts(self, function: Function) -> Callable[..., Any]:
-        return lambda *values: function(*values) if self._changes else values[0]
+        def change(*values: Any) -> Any:
+            return function(*values) if self._changes else values[0]
+
+        change.on_memory = function  # type: ignore[attr-defined]  # for a compiler
+        return change
 
     def _filled(self, value: torch.Tensor) -> torch.Tensor:
         """A few numbers, known from shapes, on the card: they become part of the launches."""
@@ -278,9 +324,17 @@ class Captured:
 
     def record(self) -> None:
         """Records the launches of the work."""
-        self._launches.prepare(lambda: self._work(None, *self._incoming()))
+        self._changes = self._trial is not None  # of copies; without them, changes are left out
+        self._launches.prepare(self._tried(self._work))
+        self._trial = None
         self._changes = True
         self._results = self._launches.record(lambda: self._work(None, *self._incoming()))
+
+    def record_again(self) -> None:
+        """Records the launches of the work anew, if it is another one now."""
+        if self._trial is not None:
+            self._launches = Launches(self._device)
+            self.record()
 
     # The work, compiled.
 
@@ -291,24 +345,49 @@ class Captured:
             exact: Whether what is fused is rounded after each op.
             known: What was compiled for earlier captures, and what this one adds.
         """
+        whole, seen = self.noted()
+        self.adopt(Compilation(whole, seen, exact, in_trial=False, known=known, may_refuse=False))
+
+    def noted(self) -> tuple[Plan, Seen]:
+        """The work as a plan, and what a run of it shows; nothing has changed."""
         whole = replace(self._whole, calls=self._in_order())
-        seen = Seen(whole, as_host_value)
+        seen = Seen(whole, as_host_value, self._state_slots)
         given = self._incoming()
         seen.note(whole.inputs, given)
         del given
-        noting = emit(whole, seen.around).function
-        self._launches.prepare(lambda: noting(None, *self._incoming()))
-        self.compilation = Compilation(whole, seen, exact, in_trial=False, known=known)
-        if not self.compilation.regions:
+        changes = self._changes
+        self._try_on_copies()
+        try:
+            Launches(self._device).prepare(self._tried(emit(whole, seen.around).function))
+        finally:
+            self._trial, self._changes = None, changes
+        return whole, seen
+
+    def adopt(self, compilation: Compilation) -> None:
+        """Takes compiled work in the place of the work, if it is faster; it is not yet recorded."""
+        self.compilation = compilation
+        if not compilation.regions:
             return
-        compiled = emit(self.compilation.plan).function
+        self._try_on_copies()
+        compiled = emit(compilation.plan).function
         for _ in range(2):  # the first is compared, in the second Triton chooses among its kernels
-            self._launches.prepare(lambda: compiled(None, *self._incoming()))
+            Launches(self._device).prepare(self._tried(compiled))
         times = self._milliseconds(compiled), self._milliseconds(self._work)
         if times[0] <= times[1]:
             self._work = compiled
         else:
-            self.compilation.drop(f"slower compiled, {times[0]:.3g} against {times[1]:.3g} ms")
+            compilation.drop(f"slower compiled, {times[0]:.3g} against {times[1]:.3g} ms")
+            self._trial = None
+
+    def _try_on_copies(self) -> None:
+        """Has the work change copies of variables, until it is recorded: what is compiled cannot leave changes out."""
+        pairs = zip(self._parts.incoming, self._incoming(), strict=True)
+        self._trial = [value.clone() if slot in self._state_slots else value for slot, value in pairs]
+        self._changes = True
+
+    def _tried(self, work: Function) -> Callable[[], tuple[Any, ...]]:
+        """Some work, to be called without arguments and without consequences."""
+        return lambda: work(None, *(self._incoming() if self._trial is None else self._trial))
 
     def _in_order(self) -> list[Call]:
         """The calls of the work, waiting for each other by their numbers in the work; the plan's count in the plan."""
@@ -317,10 +396,10 @@ class Captured:
         return [replace(call, after=[now[n] for n in old.after if n in now]) for call, old in pairs]
 
     def _milliseconds(self, work: Function) -> float:
-        """The best time of some work, recorded as it will be, but for what it does to variables."""
-        self._launches.prepare(lambda: work(None, *self._incoming()))
+        """The best time of some work, recorded as it will be, but on copies of variables."""
         launches = Launches(self._device)
-        held = launches.record(lambda: work(None, *self._incoming()))
+        launches.prepare(self._tried(work))
+        held = launches.record(self._tried(work))
         found: list[float] = []
         event: Any = torch.cuda.Event
         with torch.cuda.device(self._device):
@@ -362,10 +441,22 @@ class Captured:
         """Fills the buffers; what is there already is not copied again, unless its memory may have changed."""
         for place, value in enumerate(fed):
             if value is not self._seen[place]:
-                source = _in_pinned_memory(value) if self._device.type == "cuda" else value
-                self._buffers[place].copy_(source, non_blocking=True)
+                if self._is_staged(value):
+                    self._staged(place).send(value)
+                else:
+                    self._buffers[place].copy_(value, non_blocking=True)
                 if not self._may_change[place]:
                     self._seen[place] = value
+
+    def _is_staged(self, value: torch.Tensor) -> bool:
+        is_copied_late = value.device.type == "cpu" and self._device.type == "cuda" and not value.is_pinned()
+        return is_copied_late and PINNED_FROM <= value.nbytes <= PINNED_UP_TO
+
+    def _staged(self, place: int) -> Staging:
+        found = self._staging.get(place)
+        if found is None:
+            found = self._staging[place] = Staging(self._buffers[place])
+        return found
 
     def _replay_on(self, values: list[Any]) -> None:
         """Replays the launches, which change these values of variables, if they are what was captured and unshared."""
@@ -385,13 +476,6 @@ class Captured:
 
     def _entered(self, value: torch.Tensor) -> torch.Tensor:
         return value if self._account is None else enter(value, self._account, "CUDA graph")
-
-
-def _in_pinned_memory(value: torch.Tensor) -> torch.Tensor:
-    """A value of the host in pinned memory, if it is large; PyTorch reuses that when the copy from it is done."""
-    if value.device.type != "cpu" or value.nbytes < PINNED_FROM or value.is_pinned():
-        return value
-    return value.contiguous().pin_memory()
 
 
 def _itself(value: object) -> Any:

@@ -10,11 +10,13 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from situs._src.base import locks
 from situs._src.base.devices.logical import Device
+from situs._src.base.errors import OpError
 from situs._src.ir.graph.function import FunctionGraph
 from situs._src.ir.graph.graph import Graph
 from situs._src.ir.graph.node import Operation
 from situs._src.ir.graph.tensor import SymbolicTensor
 from situs._src.placement.placer import Placement, place
+from situs._src.runtime import watch
 from situs._src.runtime.plan.plan import Literal, Placed
 from situs._src.runtime.plan.planner import Planner
 from situs._src.runtime.plan.prune import producers, prune
@@ -36,6 +38,7 @@ class Engine:
         swaps: Whether runs may move values to the host that do not fit on a GPU.
         ordered: Whether effects happen in the order of the program, also on a pool.
         fixed: Operations whose devices are given, such as the arguments of a function.
+        compiles: Whether programs are compiled of whose functions nothing is said; None leaves it to the process.
     """
 
     def __init__(
@@ -51,7 +54,9 @@ class Engine:
         swaps: bool = False,
         ordered: bool = False,
         fixed: Mapping[Operation, Device] | None = None,
+        compiles: bool | None = None,
     ) -> None:
+        self.compiles = compiles
         self.graph = graph
         self.devices = devices
         self.soft = soft
@@ -106,7 +111,7 @@ class Engine:
         with self._lock:
             placement = self.placement_for(feeds, fetches, targets)
             plan = self._planner.plan(placement, feeds, fetches, targets, roots)
-            return Program(plan, self.pool, self.swaps, self.ordered)
+            return Program(plan, self.pool, self.swaps, self.ordered, self.compiles)
 
     def placement_for(
         self,
@@ -142,4 +147,11 @@ class Engine:
         return self._placed_with(graph.operations, fixed)
 
     def _placed_with(self, operations: Sequence[Operation], fixed: dict[Operation, Device]) -> Placement:
-        return place(operations, self.devices, soft=self.soft, log=self.log, default=self.default, fixed=fixed)
+        try:
+            return place(operations, self.devices, soft=self.soft, log=self.log, default=self.default, fixed=fixed)
+        except OpError as error:
+            if watch.watcher is not None:
+                node = error.op
+                known = (node.name, node.device) if isinstance(node, Operation) else ("", "")
+                watch.watcher.refused(*known, error)
+            raise

@@ -14,12 +14,15 @@ versions, and looks there before it compiles anything. One thread compiles at a 
 
 from __future__ import annotations
 
+import importlib
 import importlib.util
 import shutil
+import threading
 import warnings
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import torch
@@ -27,6 +30,8 @@ from torch.overrides import TorchFunctionMode
 
 from situs._src.base import locks, settings
 from situs._src.runtime.eager import determinism
+from situs._src.runtime.eager.shown import to_compiler
+from situs._src.runtime.eager.torch_private import storage_key
 from situs._src.runtime.passes.regions import Layout
 
 Compiled = Callable[[list[Any]], Sequence[Any]]
@@ -60,14 +65,35 @@ def _nondeterministic() -> str | None:
 
 @dataclass(eq=False)
 class Traced:
-    """A function as a graph of PyTorch's operators, and the fake tensors that it was traced with."""
+    """A function as a graph of PyTorch's operators, and the fake tensors that it was traced with.
+
+    Attributes:
+        graph: The graph; it writes into the memory of the inputs that are changed.
+        fakes: The tensors.
+        changed: The places of those inputs.
+        refuses: Whether its last result says that values were refused.
+    """
 
     graph: torch.fx.GraphModule
     fakes: list[torch.Tensor]
+    changed: Sequence[int] = ()
+    refuses: bool = False
 
 
-def trace(function: Callable[..., list[torch.Tensor]], layouts: Sequence[Layout]) -> Traced:
-    """Traces a function of tensors with these layouts. What it raises comes out as it is."""
+def trace(
+    function: Callable[..., list[torch.Tensor]], layouts: Sequence[Layout], changed: Sequence[int] = ()
+) -> Traced:
+    """Traces a function of tensors with these layouts. What it raises comes out as it is.
+
+    Args:
+        function: The function. It writes into no input.
+        layouts: Of its inputs.
+        changed: The places of inputs that the graph is to write into, at its end. What it writes there are the first
+            results of the function, in this order; the graph returns the others.
+
+    Raises:
+        NotImplementedError: two inputs would get each other's values.
+    """
     with _quietly():
         import torch._inductor.lowering  # some of the decompositions look there
         from torch._inductor.decomposition import select_decomp_table
@@ -83,14 +109,58 @@ def trace(function: Callable[..., list[torch.Tensor]], layouts: Sequence[Layout]
             functional: Any = torch.func.functionalize(_unseen(function), remove="mutations")
             graph = make_fx(functional, decomposition_table=select_decomp_table(), tracing_mode="fake")(*fakes)
         graph.graph.eliminate_dead_code()
-        return Traced(graph, fakes)
+        if changed:
+            _write_into(graph, changed)
+        return Traced(graph, fakes, changed)
+
+
+def _write_into(graph: torch.fx.GraphModule, changed: Sequence[int]) -> None:
+    """Lets a graph write its first results into inputs, at its end, rather than return them."""
+    inputs = list(graph.graph.find_nodes(op="placeholder"))
+    targets = [inputs[place] for place in changed]
+    output: Any = graph.graph.output_node()
+    written, returned = output.args[0][: len(changed)], output.args[0][len(changed) :]
+    memory = {_memory(target) for target in targets}
+    with graph.graph.inserting_before(output):
+        for target, value in zip(targets, written, strict=True):
+            if value is target:
+                continue
+            if _memory(value) in memory:
+                raise NotImplementedError("exchanges what variables hold")
+            made = graph.graph.call_function(torch.ops.aten.copy_.default, (target, value))
+            made.meta["val"] = target.meta["val"]
+    output.args = (list(returned),)
+    _return_copies(graph, changed)
+    graph.recompile()
+
+
+def _return_copies(graph: torch.fx.GraphModule, changed: Sequence[int]) -> None:
+    """Lets a graph return copies, made before, of what it returns of the memory that it writes into."""
+    inputs = list(graph.graph.find_nodes(op="placeholder"))
+    memory = {_memory(inputs[place]) for place in changed}
+    output: Any = graph.graph.output_node()
+    returned = list(output.args[0])
+    first = next((node for node in graph.graph.nodes if node.target is torch.ops.aten.copy_.default), output)
+    for place, value in enumerate(returned):
+        if isinstance(value, torch.fx.Node) and _memory(value) in memory:
+            with graph.graph.inserting_before(first):
+                returned[place] = graph.graph.call_function(torch.ops.aten.clone.default, (value,))
+            val: torch.Tensor = value.meta["val"]
+            with val.fake_mode:  # type: ignore[attr-defined]
+                returned[place].meta["val"] = val.clone()
+    output.args = (returned,)
+
+
+def _memory(node: torch.fx.Node) -> int:
+    """What tells the memory of a value of a graph from others'."""
+    return storage_key(node.meta["val"].untyped_storage())
 
 
 def _unseen(function: Callable[..., Any]) -> Callable[..., Any]:
     """The function, with a refusal wherever it looks at the memory of a tensor: while it is traced, there is none."""
 
     def run(*values: torch.Tensor) -> Any:
-        with _Unseen():
+        with to_compiler(), _Unseen():
             return function(*values)
 
     return run
@@ -114,7 +184,23 @@ class _Unseen(TorchFunctionMode):
     ) -> Any:
         if func in self._LOOKS:
             raise ValueError("It looks at values.")
+        name: str = getattr(func, "__name__", "")
+        if name.startswith(_OF_LISTS) and name.endswith("_"):
+            return _one_by_one(name.removeprefix(_OF_LISTS), args, kwargs or {})
         return func(*args, **(kwargs or {}))
+
+
+_OF_LISTS = "_foreach_"  # torch's functions of lists of tensors
+
+
+def _one_by_one(name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+    """One of torch's functions of lists, in place, as calls for each tensor: those are fused with what makes them."""
+    function = None if name == "copy_" else getattr(torch, name.removesuffix("_"))
+    if name in ("addcmul_", "addcdiv_") and len(args) == 4:
+        *args, kwargs["value"] = args  # type: ignore[assignment]
+    for place, into in enumerate(args[0]):
+        others = [each[place] if isinstance(each, (list, tuple)) else each for each in args[1:]]
+        into.copy_(others[0] if function is None else function(into, *others, **kwargs))
 
 
 def reason_of(error: Exception) -> str:
@@ -188,18 +274,22 @@ _INDEXING = ("gather", "scatter", "index", "embedding", "take", "nll_loss", "_un
 _DIVIDING = ("div", "floor_divide", "remainder", "fmod", "true_divide")
 
 
-def compiled(traced: Traced, exact: bool = False) -> Compiled:
+def compiled(traced: Traced, exact: bool = False, elsewhere: bool = False) -> Compiled:
     """The graph as a function of a list of tensors, which it may empty; it returns a list of them.
 
     Args:
         traced: The graph.
         exact: Whether values in less than float32's precision are rounded after each operator, as they are without a
             compiler, rather than at the end of what is fused.
+        elsewhere: Whether another process does the work, while this thread waits for it; a graph that it does not know
+            all operators of is compiled here.
     """
-    with _quietly(), torch.no_grad(), _settings(exact):
+    goes = elsewhere and not any(map(_is_ours, traced.graph.graph.nodes))
+    with _quietly(), torch.no_grad(), _settings(exact), _elsewhere() if goes else nullcontext():
         from torch._inductor import compile_fx
 
         graph = compile_fx._recursive_joint_graph_passes(traced.graph)
+        _return_copies(graph, traced.changed)  # again: the passes leave out what changes nothing
         output: Any = graph.graph.output_node()
         output.meta["user_visible_output_idxs"] = list(range(len(output.args[0])))  # their strides stay as they are
         compile_fx._recursive_record_original_output_strides(graph)
@@ -210,12 +300,45 @@ def compiled(traced: Traced, exact: bool = False) -> Compiled:
         return made
 
 
+def _is_ours(node: torch.fx.Node) -> bool:
+    """Whether a node calls an operator of Situs', which another process does not know."""
+    return isinstance(node.target, torch._ops.OpOverload) and node.target.namespace == "situs"
+
+
 @contextmanager
 def _quietly() -> Iterator[None]:
-    """One thread at a time, and without what the compiler warns of in itself."""
-    with _one_at_a_time, warnings.catch_warnings():
-        warnings.simplefilter("ignore")
+    """One thread at a time, and without what the compiler warns of in itself.
+
+    Python keeps one list of what is warned of for all threads: in the background, the program's own warnings would go.
+    """
+    with _one_at_a_time:
+        if threading.current_thread() is not threading.main_thread():
+            yield
+            return
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            yield
+
+
+@contextmanager
+def _elsewhere() -> Iterator[None]:
+    """Has PyTorch compile in a process of its own, which it starts once; a torch that cannot compiles here.
+
+    It sends graphs of ATen's operators alone, by default; the process is of the same torch, and knows all others.
+    """
+    from torch._inductor import compile_fx
+
+    mode: Any = getattr(compile_fx, "FxCompileMode", None)
+    if mode is None or not hasattr(compile_fx, "fx_compile_mode"):
         yield
+        return
+    pickler: Any = importlib.import_module("torch.fx._graph_pickler")
+    before, options = compile_fx.fx_compile_mode, pickler.Options
+    compile_fx.fx_compile_mode, pickler.Options = mode.SUBPROCESS, partial(options, ops_filter=None)
+    try:
+        yield
+    finally:
+        compile_fx.fx_compile_mode, pickler.Options = before, options
 
 
 @contextmanager

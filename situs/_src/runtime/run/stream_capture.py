@@ -1,4 +1,4 @@
-"""Launches on a card, recorded as a CUDA graph.
+"""Launches on a card, recorded as a CUDA graph; and the pinned memory that feeds go through.
 
     launches = Launches(device)
     results = launches.record(work)      work is run for its launches, but nothing is computed
@@ -45,6 +45,32 @@ class Launches:
     def replay(self) -> None:
         """Orders the launches; the card makes them by and by."""
         self._graph.replay()
+
+
+class Staging:
+    """Pinned memory that what is fed goes through, twice: the host fills one half while the card reads the other.
+
+    CUDA would first wait for all that was ordered before it copied from other memory.
+
+    Args:
+        buffer: Where on the card it goes.
+    """
+
+    def __init__(self, buffer: torch.Tensor) -> None:
+        self._buffer = buffer
+        self._halves = [torch.empty_like(buffer, device="cpu", pin_memory=True) for _ in range(2)]
+        event: Any = torch.cuda.Event
+        self._read = [event(), event()]  # when the card has read a half
+        self._turn = 0
+
+    def send(self, value: torch.Tensor) -> None:
+        """Fills the buffer with a value of the host's, before what is ordered next."""
+        half, read = self._halves[self._turn], self._read[self._turn]
+        self._turn = 1 - self._turn
+        read.synchronize()
+        half.copy_(value)
+        self._buffer.copy_(half, non_blocking=True)
+        read.record(torch.cuda.current_stream(self._buffer.device))
 
 
 _stays = False  # whether a graph uses work space that is not its own

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -50,6 +51,34 @@ class Recorder:
         values = (made,) if call.single else tuple(made)
         sizes = tuple(_size(value) for value in values)
         self.events.append(Event(call, start, now(), threading.get_ident(), sizes))
+
+
+class Relay:
+    """Notes calls for a recorder that is named when a run begins: what is emitted once can be recorded many times."""
+
+    def __init__(self) -> None:
+        self._here = threading.local()  # the recorder of the run that is going on in a thread
+
+    @contextmanager
+    def to(self, recorder: Recorder) -> Iterator[None]:
+        """Lets what this thread calls be noted by a recorder; a run inside of a run has its own."""
+        before = getattr(self._here, "recorder", None)
+        self._here.recorder = recorder
+        try:
+            yield
+        finally:
+            self._here.recorder = before
+
+    def around(self, number: int, call: Call) -> Callable[..., Any]:
+        """What `emit` puts around each call to time it."""
+
+        def timed(*values: Any) -> Any:
+            start = now()
+            made = call.function(*values)
+            self._here.recorder.note(call, start, made)
+            return made
+
+        return timed
 
 
 def _finish(call: Call) -> None:

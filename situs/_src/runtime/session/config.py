@@ -42,6 +42,7 @@ class SessionConfig:
     swaps: bool
     adds_shapes: bool
     placer: Placer
+    compiles: bool | None  # what it says of compiling; None if nothing
 
 
 def read_config(config: object) -> SessionConfig:
@@ -50,7 +51,7 @@ def read_config(config: object) -> SessionConfig:
     Raises:
         TypeError: `config` is something else.
     """
-    from situs._src.base.proto.config import ConfigProto, RewriterConfig  # here, because it loads protobuf
+    from situs._src.base.proto.config import ConfigProto, OptimizerOptions, RewriterConfig  # it loads protobuf
 
     # What lets a graph move values to the host, as `inspect.planning.swap_to_host` does for all graphs.
     swapping = (RewriterConfig.SWAPPING_HEURISTICS, RewriterConfig.HEURISTICS)
@@ -78,6 +79,11 @@ def read_config(config: object) -> SessionConfig:
         swaps=config.graph_options.rewrite_options.memory_optimization in swapping,
         adds_shapes=config.graph_options.infer_shapes,
         placer=_placer(config),
+        compiles={
+            OptimizerOptions.OFF: False,
+            OptimizerOptions.ON_1: True,
+            OptimizerOptions.ON_2: True,
+        }.get(config.graph_options.optimizer_options.global_jit_level),
     )
 
 

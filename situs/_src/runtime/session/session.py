@@ -95,6 +95,7 @@ class BaseSession:
                 pool=config.pool,
                 pruned=config.pruned,
                 swaps=config.swaps,
+                compiles=config.compiles,
                 state=lambda: self._state,
             )
         return Engine(
@@ -105,6 +106,7 @@ class BaseSession:
             pool=config.pool,
             pruned=config.pruned,
             swaps=config.swaps,
+            compiles=config.compiles,
         )
 
     # What it is.

@@ -2,6 +2,8 @@
 
 # Written by scripts/write_api.py: edit what the engine exports instead.
 
+from situs._src.distribute.loss_scaling import compute_average_loss as compute_average_loss
+from situs._src.distribute.loss_scaling import scale_regularization_loss as scale_regularization_loss
 from situs._src.ops.math import sigmoid as sigmoid
 from situs._src.ops.math import tanh as tanh
 from situs._src.ops.nn.activation import crelu_v1 as crelu
@@ -24,6 +26,7 @@ from situs._src.ops.nn.bias import xw_plus_b as xw_plus_b
 from situs._src.ops.nn.candidates import all_candidate_sampler as all_candidate_sampler
 from situs._src.ops.nn.candidates import compute_accidental_hits as compute_accidental_hits
 from situs._src.ops.nn.candidates import fixed_unigram_candidate_sampler as fixed_unigram_candidate_sampler
+from situs._src.ops.nn.candidates import learned_unigram_candidate_sampler as learned_unigram_candidate_sampler
 from situs._src.ops.nn.candidates import log_uniform_candidate_sampler as log_uniform_candidate_sampler
 from situs._src.ops.nn.candidates import uniform_candidate_sampler as uniform_candidate_sampler
 from situs._src.ops.nn.conv import atrous_conv2d as atrous_conv2d
@@ -75,15 +78,17 @@ from situs._src.ops.nn.pool import max_pool3d as max_pool3d
 from situs._src.ops.nn.pool import max_pool_v1 as max_pool
 from situs._src.ops.nn.pool import max_pool_with_argmax_v1 as max_pool_with_argmax
 from situs._src.ops.nn.pool import pool_v1 as pool
-from situs._src.ops.nn.sampled_loss import compute_average_loss as compute_average_loss
 from situs._src.ops.nn.sampled_loss import nce_loss_v1 as nce_loss
 from situs._src.ops.nn.sampled_loss import sampled_softmax_loss_v1 as sampled_softmax_loss
-from situs._src.ops.nn.sampled_loss import scale_regularization_loss as scale_regularization_loss
 from situs._src.ops.rearrange import depth_to_space_v1 as depth_to_space
 from situs._src.ops.rearrange import space_to_batch_v1 as space_to_batch
 from situs._src.ops.rearrange import space_to_depth_v1 as space_to_depth
 from situs._src.ops.search import in_top_k_v1 as in_top_k
 from situs._src.ops.search import top_k as top_k
+from situs._src.sparse.beam_search import ctc_beam_search_decoder as ctc_beam_search_decoder_v2
+from situs._src.sparse.beam_search import ctc_beam_search_decoder_v1 as ctc_beam_search_decoder
+from situs._src.sparse.lookups import embedding_lookup_sparse_v1 as embedding_lookup_sparse
+from situs._src.sparse.lookups import safe_embedding_lookup_sparse_v1 as safe_embedding_lookup_sparse
 from situs._src.sparse.sequences import ctc_greedy_decoder as ctc_greedy_decoder
 from situs._src.sparse.sequences import ctc_loss as ctc_loss_v2
 from situs._src.sparse.sequences import ctc_loss_v1 as ctc_loss

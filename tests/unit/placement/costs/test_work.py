@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 import situs.compat.v1 as tf
+from situs._src.ir.registry import find_op
 from situs._src.placement.costs.work import GUESS, NOTHING, TURNS, work_of
 
 
@@ -62,3 +63,67 @@ def test_a_loop_does_what_its_body_does_several_times(graph):
     _, out = tf.while_loop(lambda i, y: i < 3, lambda i, y: (i + 1, tf.tanh(y)), [0, x])
     once = work_of(tf.tanh(x).op)
     assert work_of(out.op).steps >= TURNS * once.steps
+
+
+def of(*shape):
+    return tf.placeholder(tf.float32, shape)
+
+
+@pytest.mark.parametrize(
+    ("equation", "shapes", "products"),
+    [
+        ("ij,jk->ik", [(2, 3), (3, 5)], 2 * 3 * 5),
+        ("bhqd,bhkd->bhqk", [(2, 4, 8, 16), (2, 4, 9, 16)], 2 * 4 * 8 * 16 * 9),
+        ("...ij,jk->...ik", [(7, 2, 3), (3, 5)], 7 * 2 * 3 * 5),
+        ("i,j->ij", [(6,), (7,)], 6 * 7),
+        ("ij,jk,kl->il", [(2, 3), (3, 5), (5, 7)], 2 * 3 * 5 + 2 * 5 * 7),
+        ("ij->j", [(4, 6)], 4 * 6),
+    ],
+)
+def test_an_einsum_counts_what_it_multiplies(graph, equation, shapes, products):
+    made = tf.einsum(equation, *(of(*shape) for shape in shapes))
+    node = next(node for node in graph.get_operations() if node.type == "Einsum" or node.outputs[0] is made)
+    assert work_of(node).steps == 2 * products
+
+
+def test_an_einsum_of_unknown_sizes_is_guessed(graph):
+    found = work_of(tf.einsum("bij,jk->bik", of(None, 4, 8), of(8, 8)).op)
+    assert found.guessed
+    assert found.steps > 0
+
+
+def test_a_product_of_an_adjoint_counts_the_inner_size(graph):
+    assert work_of(tf.matmul(of(7, 2), of(7, 5), adjoint_a=True).op).steps == 2 * 2 * 7 * 5
+
+
+@pytest.mark.parametrize(
+    ("make", "products"),
+    [
+        (lambda: tf.linalg.inv(of(3, 8, 8)), 3 * 8**3),
+        (lambda: tf.linalg.cholesky(of(8, 8)), 8**3 / 6),
+        (lambda: tf.linalg.qr(of(10, 4))[0], 2 * 10 * 4 * 4),
+        (lambda: tf.linalg.solve(of(6, 6), of(6, 2)), 6**3 / 3 + 6 * 6 * 2),
+        (lambda: tf.linalg.triangular_solve(of(6, 6), of(6, 2)), 6 * 6 * 2),
+    ],
+)
+def test_decompositions_grow_with_the_third_power(graph, make, products):
+    assert work_of(make().op).steps == pytest.approx(2 * products, rel=0.02)
+
+
+def test_attention_is_two_products_and_its_gradient_five(graph):
+    query, key = of(2, 16, 4, 8), of(2, 32, 4, 8)
+    made = find_op("DotProductAttention").many(query, key, key, [], [], U=tf.float32)[0]
+    once = 2 * (2 * 16 * 4 * 8) * 32
+    assert work_of(made.op).steps == 2 * once
+    tf.gradients(made, [query])
+    (back,) = (node for node in graph.get_operations() if node.type == "DotProductAttentionGrad")
+    assert work_of(back).steps == 5 * once
+
+
+def test_a_recurrent_layer_multiplies_its_state_in_every_step(graph):
+    z, weights, state = of(5, 3, 16), of(4, 16), of(3, 4)
+    made = find_op("LSTM").many(z, weights, state, state)[0]
+    assert work_of(made.op).steps == 2 * 5 * 3 * (4 * 16)
+    tf.gradients(made, [z])
+    (back,) = (node for node in graph.get_operations() if node.type == "LSTMGrad")
+    assert work_of(back).steps == 2 * work_of(made.op).steps

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from situs._src.base import compile_c
-from situs._src.placement.search import compiled, pure
+from situs._src.placement.search import compiled, lists, pure
 from situs._src.placement.search.flat import flatten
 from situs._src.placement.search.orders import orders_of
 from situs._src.placement.search.problem import OBJECTIVES
@@ -38,6 +38,29 @@ def test_annealing_is_the_same_in_both(objective, seed):
     assert found == pure.anneal(flat, schedule, other, stop)
     assert one.tolist() == other.tolist()
     assert compiled.library().evaluate(flat, objective, one) == pure.evaluate(flat, objective, other)
+
+
+@needs_compiler
+@pytest.mark.parametrize("width", [1, 5])
+@pytest.mark.parametrize("seed", range(12))
+def test_list_schedules_are_the_same_in_both(width, seed):
+    flat = arrays(random_problem(seed, most=40, devices=4))
+    if (np.diff(flat.candidate_start) == 0).any():
+        pytest.skip("a group has no common device")
+    for rank in (lists.ranks(flat), lists.in_order(flat)):
+        assert compiled.library().list_schedule(flat, rank, width) == lists.list_schedule(flat, rank, width)
+
+
+@needs_compiler
+@pytest.mark.parametrize("memory", [None, 2e7])
+def test_what_a_trial_leaves_behind_is_what_a_whole_evaluation_finds(memory):
+    """A trial begins at the first node that a move concerns; taken or refused, the next one must not notice."""
+    flat = arrays(layered(200, gpus=3, memory=memory))
+    place, stop = np.zeros(flat.blocks, np.int32), np.zeros(1, np.int32)
+    for seed in range(20):
+        found = compiled.library().anneal(flat, Schedule("step", 300, seed, warm=0.3), place, stop)
+        whole = pure.evaluate(flat, "step", place)
+        assert (found.value, found.excess) == (whole.value, whole.excess)
 
 
 @needs_compiler

@@ -7,6 +7,7 @@ import itertools
 import pytest
 
 from situs._src.placement.search.flat import flatten
+from situs._src.placement.search.lists import list_schedule
 from situs._src.placement.search.problem import Device, Link, Node, Problem, Tensor
 from situs._src.placement.search.seeds import Rules
 from situs._src.placement.search.simulate import simulate
@@ -59,9 +60,47 @@ def test_list_schedules_use_both_devices_for_work_side_by_side():
     devices = (Device("A", "CPU"), Device("B", "CPU"))
     nodes = tuple(Node(str(i), (1.0, 1.0)) for i in range(4))
     problem = Problem(nodes, (), devices, (Link(0, 1), Link(1, 0)))
-    for name, place in rules_of(problem).thorough("step", EFFORT):
-        if name in ("heft", "etf"):
-            assert simulate(problem, names(problem, place)).value == 2.0
+    found = dict(rules_of(problem).quick())
+    for name in ("greedy", "heft", "etf"):
+        assert simulate(problem, names(problem, found[name])).value == 2.0
+
+
+def test_a_variable_goes_where_it_is_used():
+    """By itself it takes no time anywhere, so that every one would go to the first device, with all that is with it."""
+    devices = (Device("A", "GPU"), Device("B", "GPU"))
+    nodes = tuple(
+        node
+        for i in range(4)
+        for node in (Node(f"w{i}", (0.0, 0.0), 1.0, group=str(i)), Node(f"product{i}", (1.0, 1.0), group=str(i)))
+    )
+    tensors = tuple(Tensor(2 * i, 1.0, (2 * i + 1,)) for i in range(4))
+    problem = Problem(nodes, tensors, devices, (Link(0, 1), Link(1, 0)))
+    blocks = [[2 * i, 2 * i + 1] for i in range(4)]
+    order = list(range(4))
+    found = dict(Rules(problem, blocks, flatten(problem, blocks, [order]), {"first": order}).quick())
+    for name in ("greedy", "heft", "etf"):
+        assert sorted(found[name]) == [0, 0, 1, 1], name
+
+
+def test_a_variable_of_its_own_follows_what_uses_it_first():
+    devices = (Device("A", "GPU"), Device("B", "GPU"))
+    nodes = (Node("w", (0.0, 0.0), 1.0), Node("x", (1.0, None)), Node("product", (None, 1.0)))
+    tensors = (Tensor(0, 1.0, (2,)), Tensor(1, 1.0, (2,)))
+    problem = Problem(nodes, tensors, devices, (Link(0, 1, 1.0), Link(1, 0, 1.0)))
+    assert list_schedule(flatten(problem, [[0], [1], [2]]), [3.0, 2.0, 1.0], 1) == [1, 0, 1]
+
+
+def test_greedy_waits_for_links_that_others_use():
+    """Two tensors of a second each over one engine: with the second one it is quicker to stay and compute twice."""
+    devices = (Device("A", "GPU"), Device("B", "GPU"))
+    nodes = tuple(Node(name, (1.0, 1.0)) for name in "ab") + tuple(Node(name, (1.0, 1.0)) for name in "cdef")
+    tensors = (Tensor(0, 1.0, (2, 4)), Tensor(1, 1.0, (3, 5)))
+    one_way = (Link(0, 1, 0.0, 3.0, ("bus",)), Link(1, 0, 0.0, 3.0, ("bus",)))
+    problem = Problem(nodes, tensors, devices, one_way)
+    place = dict(rules_of(problem).quick())["greedy"]
+    assert [place[2], place[4]] == [place[0]] * 2
+    assert [place[3], place[5]] == [place[1]] * 2
+    assert simulate(problem, names(problem, place)).value == 3.0
 
 
 def best_slices(problem, objective):

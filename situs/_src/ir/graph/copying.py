@@ -1,0 +1,206 @@
+"""Copies of operations, in the graph that they belong to: with other inputs, names and devices.
+
+    x ---- MatMul ---- Relu             the operations that are copied: MatMul, Relu
+    w -----'                            given: x is to be y, and GPU:0 is to be GPU:1
+    y ---- MatMul ---- Relu             the copies; w, which nobody spoke of, is theirs too
+    w -----'
+
+It is what `distribute` makes the replicas of a step with that are like the first one. What a copy is made of is known
+already, so that nothing is bound, converted or inferred: it costs a tenth of calling the op again.
+
+Invariants:
+    - Copies come in the order of what they are copies of, so their effects do, too.
+    - A copy has the shapes, attributes and control inputs of the original, with the copies of tensors and operations
+      in their place, where these were copied as well.
+    - The graphs of branches, loops and calls are copied with the operation that holds them; a graph that several hold
+      is one for their copies, too. Their residuals, which gradients ask for later, are not to change after that: who
+      copies asks `Copier.changed`.
+    - What stands for values from outside (`FED`, `STATE`) is never copied: `Copier` asks what stands in its place.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from situs._src.base.errors import InternalError
+from situs._src.ir.graph.function import FunctionGraph, graphs_of
+from situs._src.ir.graph.graph import Graph
+from situs._src.ir.graph.node import Operation
+from situs._src.ir.graph.tensor import SymbolicTensor
+from situs._src.ir.registry.traits import FED, STATE, Trait
+
+OUTSIDE = frozenset({FED, STATE})
+
+Renamed = Callable[[str], str]
+Attributes = Callable[[Operation], Mapping[str, Any]]
+Look = Callable[[SymbolicTensor], SymbolicTensor]
+
+
+class Original(NamedTuple):
+    """An operation that is copied, perhaps several times, and what need not be found out each time.
+
+    Attributes:
+        node: The operation.
+        graphs: Those that it holds.
+        attributes: Gives the attributes of a copy; None if they are the operation's own.
+    """
+
+    node: Operation
+    graphs: list[FunctionGraph]
+    attributes: Attributes | None
+
+
+def originals(
+    nodes: Iterable[Operation], attributes: Attributes | None = None, trait: Trait | None = None
+) -> list[Original]:
+    """Operations to be copied, without those that stand for values from outside.
+
+    Args:
+        nodes: The operations.
+        attributes: Gives the attributes of copies of those whose op has a trait, if it does not hold graphs.
+        trait: The trait.
+    """
+    return [
+        Original(node, [graph for _, graph in graphs_of(node)], attributes if trait in node.op_def.traits else None)
+        for node in nodes
+        if node.op_def.traits.isdisjoint(OUTSIDE)
+    ]
+
+
+class Copier:
+    """Makes copies of operations, and knows what it has copied.
+
+    Args:
+        graph: The graph of the copies.
+        look: What stands for a tensor that was not copied, in the copies.
+        renamed: From the name of an operation to that of its copy.
+        devices: From the devices that operations ask for to those that copies do; others stay.
+    """
+
+    def __init__(self, graph: Graph, look: Look, renamed: Renamed, devices: Mapping[str, str]) -> None:
+        self._graph, self._look, self._renamed, self._devices = graph, look, renamed, devices
+        self._tensors: dict[int, SymbolicTensor] = {}  # by the ids of tensors, which their graph keeps
+        self._nodes: dict[Operation, Operation] = {}
+        self._names: dict[str, str] = {}
+        self._inner: dict[FunctionGraph, tuple[FunctionGraph, Copier]] = {}
+        self._held: dict[Operation, tuple[int, ...]] = {}  # what the originals that hold graphs looked like
+
+    def tensor(self, original: SymbolicTensor) -> SymbolicTensor:
+        """What stands for a tensor in the copies."""
+        found = self._tensors.get(id(original))
+        if found is None:
+            found = self._tensors[id(original)] = self._look(original)
+        return found
+
+    def known(self, original: SymbolicTensor) -> SymbolicTensor | None:
+        """The same, if that has been said or asked before."""
+        return self._tensors.get(id(original))
+
+    def learn(self, original: SymbolicTensor, stands: SymbolicTensor) -> None:
+        """Says what stands for a tensor."""
+        self._tensors[id(original)] = stands
+
+    def node(self, original: Operation) -> Operation:
+        """The copy of an operation; itself, if it was not copied."""
+        return self._nodes.get(original, original)
+
+    def changed(self) -> list[Operation]:
+        """The operations whose inner graphs or results became more since they were copied."""
+        return [node for node, size in self._held.items() if _size(node) != size]
+
+    def copy(self, given: Sequence[Original]) -> list[Operation]:
+        """Adds copies of operations to the graph; they are in the order of the graph, and none was copied before."""
+        made = [self._copied(*each) for each in given]
+        self._graph.add_copies(made)
+        return made
+
+    def _copied(self, node: Operation, graphs: list[FunctionGraph], attributes: Attributes | None) -> Operation:
+        attrs = node.attrs if attributes is None else attributes(node)
+        if graphs:
+            attrs = {name: self._attr(value) for name, value in attrs.items()}
+        name = self._renamed(node.name)
+        made = Operation(self._graph, node.op_def, name, self._args(node.args), attrs, node.types, node.made_at)
+        for number, tensor in enumerate(node.outputs):
+            copied = SymbolicTensor(made, number, tensor._dtype, tensor._shape, tensor.is_ref)
+            made.outputs.append(copied)
+            self._tensors[id(tensor)] = copied
+        self._nodes[node] = made
+        self._names[node.name] = name
+        if graphs:
+            order = [self._inner[graph][1] for graph in graphs]
+            made.residuals = [self._residual(each, order) for each in node.residuals]
+            self._held[node] = _size(node)
+        if node.control_inputs:
+            made.control_inputs = [self._nodes.get(other, other) for other in node.control_inputs]
+        made.device = self._devices.get(node.device, node.device)
+        if node.colocated_with:
+            made.colocated_with = tuple(sorted(self._companion(node.graph, other) for other in node.colocated_with))
+            if made.colocated_with == node.colocated_with:
+                made.device = node.device
+        if node.graph.gradient_names and node in node.graph.gradient_names:
+            self._graph.gradient_names[made] = node.graph.gradient_names[node]
+        return made
+
+    def _companion(self, graph: Graph, name: str) -> str:
+        """The name of the operation that a copy wants to be with, by that of the one that the original wants."""
+        found = self._names.get(name)
+        if found is None:
+            node = graph.get_operation_by_name(name)
+            found = name if node.op_def.traits.isdisjoint(OUTSIDE) else self.tensor(node.outputs[0]).op.name
+            self._names[name] = found
+        return found
+
+    def _args(self, args: tuple[Any, ...]) -> tuple[Any, ...]:
+        return tuple([self._arg(arg) for arg in args])
+
+    def _arg(self, arg: Any) -> Any:
+        if isinstance(arg, SymbolicTensor):
+            return self.tensor(arg)
+        return type(arg)([self._arg(item) for item in arg]) if type(arg) in (list, tuple) else arg
+
+    # The graphs that operations hold.
+
+    def _attr(self, value: Any) -> Any:
+        if isinstance(value, FunctionGraph):
+            return self._graph_of(value)
+        return type(value)([self._attr(item) for item in value]) if type(value) in (list, tuple) else value
+
+    def _graph_of(self, graph: FunctionGraph) -> FunctionGraph:
+        """The copy of a graph that lies in the one that is copied from."""
+        if graph in self._inner:
+            return self._inner[graph][0]
+        made = graph.emptied(self._graph)
+        within = Copier(made, _missing, str, self._devices)
+        for outside, inside in graph.captures.items():
+            own = self.tensor(outside)
+            if own not in made.captures:  # else two tensors became one
+                (stand_in,) = within.copy([Original(inside.op, [], None)])
+                made.captures[own] = stand_in.outputs[0]
+            within.learn(inside, made.captures[own])
+        for argument in graph.arguments:
+            (stand_in,) = within.copy([Original(argument.op, [], None)])
+            made.arguments.append(stand_in.outputs[0])
+        within.copy(originals(graph.operations))
+        made.results = [within.tensor(tensor) for tensor in graph.results]
+        made.run_anyway = [within.node(node) for node in graph.run_anyway]
+        made.waits_for = {self.node(node): None for node in graph.waits_for}
+        if graph.finalized:
+            made.finalize()
+        self._inner[graph] = made, within
+        return made
+
+    def _residual(self, residual: tuple[SymbolicTensor, ...], order: Sequence[Copier]) -> tuple[SymbolicTensor, ...]:
+        """A residual of the copy: for each of its tensors what stands for it in the graph that it belongs to."""
+        return tuple([next(found for each in order if (found := each.known(t)) is not None) for t in residual])
+
+
+def _missing(tensor: SymbolicTensor) -> SymbolicTensor:
+    raise InternalError(f"{tensor!r} is used in a graph that does not have it.")
+
+
+def _size(node: Operation) -> tuple[int, ...]:
+    """Numbers that become larger when something is added to an operation, or to the graphs that it holds."""
+    graphs = [graph for _, graph in graphs_of(node)]
+    inner = [size for graph in graphs for each in graph.operations if graphs_of(each) for size in _size(each)]
+    return len(node.outputs), len(node.residuals), *[len(graph) for graph in graphs], *inner
