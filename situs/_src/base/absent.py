@@ -4,7 +4,6 @@ from __future__ import annotations
 
 _INSTEAD = {
     "estimator": "write the loop with tf.train.MonitoredTrainingSession, or with a tape",
-    "feature_column": "prepare features with tf.data",
     "lite": "",
     "ConditionalAccumulator": "sum gradients with tf.add_n, or in a variable",
     "wrap_function": "trace the function with tf.function; build graphs in a tf.Graph",
