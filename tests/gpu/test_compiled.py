@@ -141,7 +141,8 @@ def test_lookups_losses_and_updates_are_in_the_region(run_python: RunPython) -> 
 def test_trying_compiled_work_changes_no_variable(run_python: RunPython) -> None:
     """In the run in which the step is compiled, compared, timed and recorded, the variables move by one step."""
     said = run_python(
-        OPTIMIZED + "usual, new = trained(False, runs=3), trained(True, runs=3)\ncheck(usual, new)\nprint('all the same')"
+        OPTIMIZED
+        + "usual, new = trained(False, runs=3), trained(True, runs=3)\ncheck(usual, new)\nprint('all the same')"
     )
     assert "all the same" in said
 

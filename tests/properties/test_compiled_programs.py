@@ -74,7 +74,9 @@ def test_programs_do_what_they_do_uncompiled(fast, monkeypatch, steps):
 
 
 STEPS_OF_WORK = ("tanh", "add", "mul", "assign", "assign_add", "read", "divide", "shape")
-work = st.lists(st.tuples(st.sampled_from(STEPS_OF_WORK), st.integers(0, 5), st.integers(0, 5)), min_size=4, max_size=14)
+work = st.lists(
+    st.tuples(st.sampled_from(STEPS_OF_WORK), st.integers(0, 5), st.integers(0, 5)), min_size=4, max_size=14
+)
 
 
 @settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])

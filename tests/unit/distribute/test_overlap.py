@@ -119,7 +119,11 @@ def test_a_recorded_step_shows_it(monkeypatch: pytest.MonkeyPatch) -> None:
 
     function = tf.function(lambda x: strategy.run(step, (x,)))
     recorded: list[Any] = []
-    monkeypatch.setattr(programs, "listener", lambda plan, recorder: recorded.append(recorder))
+    monkeypatch.setattr(
+        programs,
+        "listener",
+        programs.Listener(lambda plan, recorder: recorded.append(recorder), lambda plan, seconds: None),
+    )
     for _ in range(2):
         function(tf.ones([128, 200]))
     (ready,) = function.get_concrete_function(tf.ones([128, 200]))._programs.values()

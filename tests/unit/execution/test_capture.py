@@ -16,8 +16,8 @@ import torch
 import situs as tf2
 import situs.compat.v1 as tf
 from situs._src.base.budget.ledger import Account
-from situs._src.runtime.plan import planner
 from situs._src.ops import math as math_ops
+from situs._src.runtime.plan import planner
 from situs._src.runtime.run import capture_regions, cuda_graph, inductor
 from situs._src.runtime.session.fetches import Fetches
 

@@ -212,3 +212,11 @@ def test_shape_rules_take_partial_shapes(name, inputs, attrs, expected):
 def test_bincount_refuses_a_negative_maxlength():
     with pytest.raises(InvalidArgumentError, match="must be non-negative"):
         count.bincount([1, 2, 3], maxlength=-1)
+
+
+def test_a_histogram_of_infinities_has_no_nan():
+    """Their sum is NaN, and none of them is."""
+    found = tf.histogram_fixed_width([np.inf, -np.inf, 0.5], [0.0, 1.0], 4)
+    assert found.numpy().tolist() == [1, 0, 1, 1]
+    with pytest.raises(tf.errors.InvalidArgumentError, match="NaN"):
+        tf.histogram_fixed_width([np.inf, -np.inf, np.nan], [0.0, 1.0], 4)
