@@ -36,6 +36,7 @@ PLACES = {
         "docs/dynamic-placer",
         "docs/place",
         "docs/memory",
+        "docs/report",
         "docs/graphs",
         "docs/compiling",
     ),

@@ -83,6 +83,13 @@ def test_files_of_others_are_named_in_the_notices(wheel):
     assert [name for name in marked if name not in notices] == []
 
 
+def test_every_file_in_a_folder_of_others_is_in_the_notices_and_in_the_wheel(wheel):
+    notices = (ROOT / "NOTICE").read_text()
+    others = [path.relative_to(ROOT).as_posix() for path in (ROOT / "situs").rglob("vendor/*") if path.is_file()]
+    assert others
+    assert [name for name in others if name not in notices or name not in wheel] == []
+
+
 def test_the_source_distribution_has_what_its_tests_and_site_need(built):
     with tarfile.open(built[0]) as archive:
         names = {name.partition("/")[2] for name in archive.getnames()}

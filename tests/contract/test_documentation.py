@@ -70,7 +70,7 @@ def test_links_between_pages_lead_somewhere(page):
 
 # Said to be absent, or to stand for others.
 NOT_NAMES = {
-    *("compat.v1.wrap_function", "estimator", "feature_column", "compat.v1.some_op", "image.random_"),
+    *("compat.v1.wrap_function", "estimator", "compat.v1.some_op", "image.random_"),
     *("image.stateless_random_", "random.learned_unigram_candidate_sampler"),
     "python.client.device_lib.list_local_devices",  # which is imported
 }

@@ -86,7 +86,8 @@ def test_the_reference_says_how_a_name_compares(site):
     page = (site / "reference" / "tf.html").read_text()
     entry = page[page.index('id="tf.sort"') :][:3000]
     assert "NaN counts as the largest" in entry
-    assert "feature_column" in (site / "reference" / "absent.html").read_text()
+    assert "TFLiteConverter" not in page
+    assert "tf.lite" in (site / "reference" / "absent.html").read_text()
     assert "placeholder" in (site / "reference" / "v1" / "tf.html").read_text()
 
 

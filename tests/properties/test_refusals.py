@@ -35,7 +35,14 @@ VALUES = {
 
 def _is_question(name: str) -> bool:
     """Whether a name is a function that changes no setting of the process, and does not end it either."""
-    changes = ("app.run", "test.main", "memory.swap_to_host", "memory.record", "profiler.experimental.start")
+    changes = (
+        "app.run",
+        "test.main",
+        "memory.swap_to_host",
+        "memory.record",
+        "profiler.experimental.start",
+        "config.reset",
+    )
     others = (".logging.", ".flags.")  # what is logged ends up in test reports; flags are absl's
     if name.endswith(changes) or any(part in name for part in others):
         return False

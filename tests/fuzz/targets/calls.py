@@ -18,6 +18,7 @@ from tests.fuzz.values import Values
 
 NAMES = (Path(__file__).parents[2] / "contract" / "public_names.txt").read_text().split()
 _ENDS = ("app.run", "test.main", "memory.swap_to_host", "memory.record", "checkpoints_iterator", "InteractiveSession")
+_GIVES_UP = ("config.reset",)
 _WAITS = ("wait_for_new_checkpoint", "start_queue_runners", "Supervisor", "SessionManager")
 _OTHER = (".logging.", ".gfile.", "flags.", "test.", "file_io.", "assert_all_finite_but")  # logs, deletes, remembers
 _SETTINGS = ("set_", "enable_", "disable_", "reset_", "run_functions_", "experimental_run_functions_", "install_")
@@ -26,7 +27,11 @@ _SETTINGS = ("set_", "enable_", "disable_", "reset_", "run_functions_", "experim
 def asked(name: str) -> bool:
     """Whether a call under this name changes no setting of the process, waits for nobody and deletes nothing."""
     last = name.rpartition(".")[2]
-    return not (name.endswith((*_ENDS, *_WAITS)) or any(o in f".{name}" for o in _OTHER) or last.startswith(_SETTINGS))
+    return not (
+        name.endswith((*_ENDS, *_WAITS, *_GIVES_UP))
+        or any(o in f".{name}" for o in _OTHER)
+        or last.startswith(_SETTINGS)
+    )
 
 
 def arguments(random: Random, function: Callable[..., Any], values: Values) -> tuple[list[Any], dict[str, Any]]:
