@@ -85,7 +85,8 @@ def summed(library: str, python: str, count: int, elements: int) -> float:
 def trained(devices: str, width: int, threads: int, processes: int = 1) -> dict[str, Any]:
     """What a training step prints."""
     command = [sys.executable, str(PEERS / "distribution_training.py"), devices, str(width)]
-    env = {**os.environ, "PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": str(threads)}
+    paths = os.pathsep.join([str(ROOT), *filter(None, [os.environ.get("PYTHONPATH")])])
+    env = {**os.environ, "PYTHONPATH": paths, "OMP_NUM_THREADS": str(threads)}
     port = _free_ports(processes)
     workers = [f"127.0.0.1:{port + number}" for number in range(processes)]
     envs = []

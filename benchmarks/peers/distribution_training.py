@@ -17,7 +17,10 @@ from situs._src.runtime.run import program as programs
 
 given, width = sys.argv[1], int(sys.argv[2])
 turns = int(sys.argv[3]) if len(sys.argv) > 3 else 10
-os.environ["SITUS_VIRTUAL_GPUS"] = given if given.isdigit() else "0"
+if given.startswith("card"):
+    os.environ.pop("SITUS_VIRTUAL_GPUS", None)
+else:
+    os.environ["SITUS_VIRTUAL_GPUS"] = given if given.isdigit() else "0"
 BATCH = 512
 if given.startswith("card"):
     card = tf.config.list_physical_devices("GPU")[0]

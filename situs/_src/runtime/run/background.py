@@ -27,7 +27,7 @@ LEAST = 50  # runs, before which nothing begins
 PART = 0.3  # of the time of a run that fused kernels are expected to save
 FIRST_SECONDS = 15.0  # to start the compiler, and for what is small
 SECONDS_A_CALL = 0.04  # ResNet-50's 575 calls took 60 s in all, an LSTM's 1178 took 49
-PAUSE = 4.0  # times the shortest time between runs: longer ones are somebody else's
+PAUSE, LEAST_PAUSE = 4.0, 0.5  # times the shortest time between runs, and seconds: longer ones are somebody else's
 SHARE = 0.1  # of the time that tracing works
 
 _logger = logging.getLogger("situs")
@@ -55,7 +55,7 @@ class Settled:
         if self._last is not None:
             between = time_ - self._last
             self._shortest = min(self._shortest, between)
-            self._spent += min(between, PAUSE * self._shortest)
+            self._spent += min(between, max(PAUSE * self._shortest, LEAST_PAUSE))  # runs of a card are waited for late
         self._last = time_
         self._runs += 1
         return self._runs > LEAST and PART * self._spent > self._cost
