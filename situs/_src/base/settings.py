@@ -208,21 +208,23 @@ def verify_kernels() -> bool:
 
 
 def compile_graphs() -> bool | str:
-    """``SITUS_COMPILE``: whether graphs are compiled, whatever the program says; "auto" leaves it to that.
+    """``SITUS_COMPILE``: whether graphs are compiled, whatever the program says; a word leaves it to that.
 
-    "auto-cpu" does so too, and has programs on the CPU compiled in the background, as those on cards are.
+    By "auto" programs on cards that nobody asked to compile are compiled in the background, by "auto-cpu" those on CPUs
+    as well, and by "asked", which is the default, none.
 
     Raises:
         InvalidArgumentError: it is set to something else.
     """
     text = os.environ.get("SITUS_COMPILE", "").strip().lower()
-    if text in ("", "auto", "auto-cpu"):
-        return text or "auto"
+    if text in ("", "asked", "auto", "auto-cpu"):
+        return text or "asked"
     found = _ON_OR_OFF.get(text)
     if found is None:
         raise ArgumentError(
-            f"Cannot read SITUS_COMPILE={shown(text)}. Write 1 to compile graphs, 0 for never, auto to compile those "
-            "on cards that run for long, or auto-cpu for those on CPUs as well."
+            f"Cannot read SITUS_COMPILE={shown(text)}. Write 1 to compile graphs, 0 for never, asked to compile "
+            "what the program asks for, auto to compile those on cards that run for long, or auto-cpu for those on CPUs "
+            "as well."
         )
     return found
 

@@ -117,8 +117,9 @@ def wish_for(plan: Plan, session: bool | None = None) -> Wish | None:
         return Wish(asked=False)
     if session is False:
         return None
-    may = any(call.device.is_card and why_never(call) is None for call in plan.calls)
-    return Wish(asked=False, beside=True) if may or environment == "auto-cpu" else None
+    if environment == "auto" and any(call.device.is_card and why_never(call) is None for call in plan.calls):
+        return Wish(asked=False, beside=True)
+    return Wish(asked=False, beside=True) if environment == "auto-cpu" else None
 
 
 class CompiledProgram:
