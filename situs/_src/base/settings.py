@@ -223,8 +223,8 @@ def compile_graphs() -> bool | str:
     if found is None:
         raise ArgumentError(
             f"Cannot read SITUS_COMPILE={shown(text)}. Write 1 to compile graphs, 0 for never, asked to compile "
-            "what the program asks for, auto to compile those on cards that run for long, or auto-cpu for those on CPUs "
-            "as well."
+            "what the program asks for, auto to compile those on cards that run for long, or auto-cpu for those on "
+            "CPUs as well."
         )
     return found
 
