@@ -47,6 +47,8 @@ class _Lacking(ModuleType):
     def __getattr__(self, name: str) -> object:
         if name[:1].isupper():
             return _LackingClass(name, (), {"__module__": self.__name__})
+        if name.startswith("__"):  # asked of every module, by `inspect` for one
+            raise AttributeError(name)
         raise ModuleNotFoundError(f"No module named {self.__name__!r}", name=self.__name__)
 
 

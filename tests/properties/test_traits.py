@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 import situs as tf
 import situs._src.distribute.collectives  # declares the ops that workers run together
+from situs._src.distribute import packing
 from situs._src.ir.registry.op import Op
 from situs._src.ir.registry.traits import (
     ALIAS,
@@ -122,6 +123,7 @@ VIEWS = {
     "Slice": lambda x: tf.slice(x, [0, 1, 1], [1, 2, 2]),
     "Split": lambda x: tf.split(x, 2, 2)[1],
     "SplitV": lambda x: tf.split(x, [1, 3], 2)[1],
+    "UnpackValues": lambda x: packing.unpacked(tf.reshape(x, [-1]), [tf.TensorShape([2, 3]), tf.TensorShape([18])])[1],
     "Squeeze": lambda x: tf.squeeze(x[:1], 0),
     "Transpose": lambda x: tf.transpose(x, [2, 0, 1]),
 }

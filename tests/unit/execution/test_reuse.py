@@ -12,6 +12,7 @@ import situs as tf2
 import situs.compat.v1 as tf
 from situs._src.base.dtype import FLOATING, STRING, WIDE_UNSIGNED
 from situs._src.base.tree import flatten
+from situs._src.distribute import packing
 from situs._src.ir.registry.traits import ELEMENTWISE, FRESH
 from situs._src.ops.python_function import py_func
 from situs._src.runtime.passes import reuse
@@ -488,6 +489,7 @@ def test_ops_that_are_said_to_make_new_memory_do(device, monkeypatch, without_re
         session.run(tf.gradients(x[:, :], x))
         session.run(tf.gradients(tf.nn.dot_product_attention(x, x, x), x))
         session.run(tf.gradients(tf2.nn.layer_norm(x, weight, weight), [x, weight]))
+        session.run(packing.packed([x, weight]))
     assert seen - {"AddN", "Cast"} == {name for name, declared in all_ops().items() if FRESH in declared.traits}
 
 
