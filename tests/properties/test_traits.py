@@ -18,6 +18,7 @@ from situs._src.ir.registry.traits import (
     BLOCKS,
     CALLS_PYTHON,
     CHECK,
+    EACH_VALUE,
     ELEMENTWISE,
     FED,
     FOLDABLE,
@@ -30,6 +31,7 @@ from situs._src.ir.registry.traits import (
     STATE,
     STATE_ANYWHERE,
     VIEW,
+    ZERO_OF_ZERO,
 )
 from situs._src.runtime.eager.bridge import TORCH_DTYPE
 from situs.extend import all_ops, traits
@@ -80,6 +82,66 @@ def test_elements_of_element_wise_ops_do_not_see_each_other(declared, data):
     for kernel in kernels_of(declared, dtype):
         whole = called(kernel, *inputs)
         assert alike(called(kernel, *[each[places] for each in inputs]), whole[places])
+
+
+@pytest.mark.parametrize("declared", having(ZERO_OF_ZERO), ids=lambda each: each.name)
+@pytest.mark.parametrize("dtype", [tf.float32, tf.float64, tf.int32, tf.complex64], ids=str)
+def test_zero_becomes_zero(declared, dtype):
+    if dtype not in declared.types.get(declared.inputs[0].type, declared.types.get("SrcT", frozenset())):
+        return
+    given = tf.zeros([3], dtype)
+    attrs = dict.fromkeys(declared.given_types, tf.float32 if dtype.is_complex else dtype)
+    assert not np.any(declared(given, **attrs).numpy())
+
+
+WORDS = ["", "A b", " 12 ", "YWJj", "x1y22", "\u00fc"]
+NUMBERS = [0.0, -1.5, 3.0, 40.0, -0.25]
+EACH = {
+    "AsString": (NUMBERS, tf.strings.as_string),
+    "Cast": (NUMBERS, lambda x: tf.cast(x, tf.int32)),
+    "ClipByValue": (NUMBERS, lambda x: all_ops()["ClipByValue"](x, -1.0, 2.0)),
+    "DecodeBase64": (["YWJj", "", "eHk"], tf.io.decode_base64),
+    "EncodeBase64": (WORDS, tf.io.encode_base64),
+    "Identity": (NUMBERS, tf.identity),
+    "LookupTableFindV2": (WORDS, lambda x: looked_up(x)),
+    "OneHot": ([0, 2, 1, 5], lambda x: tf.one_hot(x, 3)),
+    "OnesLike": (NUMBERS, tf.ones_like),
+    "RegexFullMatch": (WORDS, lambda x: tf.strings.regex_full_match(x, "[a-z0-9]*")),
+    "RegexReplace": (WORDS, lambda x: tf.strings.regex_replace(x, "[0-9]", "n")),
+    "SelectV2": (NUMBERS, lambda x: tf.where(x > 0.0, x, -x)),
+    "StringJoin": (WORDS, lambda x: tf.strings.join([x, "-", x])),
+    "StringLength": (WORDS, tf.strings.length),
+    "StringLower": (WORDS, tf.strings.lower),
+    "StringStrip": (WORDS, tf.strings.strip),
+    "StringToHashBucketFast": (WORDS, lambda x: tf.strings.to_hash_bucket_fast(x, 97)),
+    "StringToHashBucketStrong": (WORDS, lambda x: tf.strings.to_hash_bucket_strong(x, 97, [1, 2])),
+    "StringToNumber": (["1", "-2.5", "1e3"], tf.strings.to_number),
+    "StringUpper": (WORDS, tf.strings.upper),
+    "Substr": (WORDS, lambda x: tf.strings.substr(x, 0, 2)),
+    "TableFind": (WORDS, lambda x: looked_up(x)),
+    "UnicodeTranscode": (WORDS, lambda x: tf.strings.unicode_transcode(x, "UTF-8", "UTF-16-BE")),
+    "ZerosLike": (NUMBERS, tf.zeros_like),
+}
+
+
+def looked_up(x):
+    keys = tf.lookup.KeyValueTensorInitializer(["A b", "x1y22"], tf.constant([7, 8], tf.int64))
+    return tf.lookup.StaticHashTable(keys, -1).lookup(x)
+
+
+def test_every_op_of_each_value_has_a_case():
+    assert set(EACH) == {declared.name for declared in having(EACH_VALUE)}
+
+
+@pytest.mark.parametrize("name", EACH)
+def test_ops_of_each_value_take_elements_by_themselves(name):
+    """So a ragged tensor is what its values are."""
+    values, made = EACH[name]
+    whole = made(tf.constant(values))
+    for place, value in enumerate(values):
+        np.testing.assert_array_equal(made(tf.constant([value]))[0].numpy(), whole[place].numpy())
+    ragged = made(tf.RaggedTensor.from_row_lengths(tf.constant(values), [1, 0, len(values) - 1]))
+    np.testing.assert_array_equal(ragged.flat_values.numpy(), whole.numpy())
 
 
 @pytest.mark.parametrize("declared", having(ALIAS), ids=lambda each: each.name)

@@ -25,7 +25,17 @@ from situs._src.base.tensor import Tensor, is_tensor
 from situs._src.base.typing import ArrayLike, AxisLike, DTypeLike, HostInput, HostValue, IntLike, ShapeLike, SizesOf
 from situs._src.ir.graph.node import Operation
 from situs._src.ir.registry.op import Op, find_op
-from situs._src.ir.registry.traits import ALIAS, FOLDABLE, FRESH, MOVES, SHAPE_ONLY, SIZE_ARITHMETIC, VIEW
+from situs._src.ir.registry.traits import (
+    ALIAS,
+    EACH_VALUE,
+    FOLDABLE,
+    FRESH,
+    MOVES,
+    SHAPE_ONLY,
+    SIZE_ARITHMETIC,
+    VIEW,
+    ZERO_OF_ZERO,
+)
 from situs._src.ops.attribute import as_bool, as_word, is_plain, plain
 from situs._src.ops.define import CPU, GPU, F, KernelValue, op, unary
 from situs._src.ops.spelling import renamed
@@ -319,7 +329,14 @@ def _itself(x: ArrayLike) -> Any:
 
 
 _ITSELF = frozenset({ALIAS, SIZE_ARITHMETIC, FOLDABLE, MOVES})
-_identity = unary("Identity", _itself, ALL, "Returns the tensor itself.", gpu=FIXED | FLOAT8, traits=_ITSELF)
+_identity = unary(
+    "Identity",
+    _itself,
+    ALL,
+    "Returns the tensor itself.",
+    gpu=FIXED | FLOAT8,
+    traits=_ITSELF | {EACH_VALUE, ZERO_OF_ZERO},
+)
 _stop_gradient = unary("StopGradient", _itself, ALL, "Returns the tensor itself.", gpu=FIXED | FLOAT8, traits=_ITSELF)
 find_op("Identity").passes_gradients()
 find_op("StopGradient").stops_gradients()

@@ -24,7 +24,7 @@ from situs._src.base.tensor import Tensor, is_tensor, read
 from situs._src.base.typing import ArrayLike, DTypeLike, SizesOf
 from situs._src.ir.graph.node import Operation
 from situs._src.ir.graph.tensor import SymbolicTensor
-from situs._src.ir.registry.traits import FOLDABLE, FRESH, SIZE_ARITHMETIC
+from situs._src.ir.registry.traits import EACH_VALUE, FOLDABLE, FRESH, SIZE_ARITHMETIC, ZERO_OF_ZERO
 from situs._src.ops.compare import greater, less, logical_or
 from situs._src.ops.constant import zeros_like
 from situs._src.ops.define import CPU, GPU, KernelValue, numpy_kernel, op, same_shape
@@ -47,7 +47,7 @@ def dtype_of(value: object) -> DType:
 
 # Cast.
 
-_cast = op("Cast", "x: SrcT -> y: DstT", traits={FOLDABLE, SIZE_ARITHMETIC}, Truncate=False)
+_cast = op("Cast", "x: SrcT -> y: DstT", traits={FOLDABLE, SIZE_ARITHMETIC, EACH_VALUE, ZERO_OF_ZERO}, Truncate=False)
 _cast.shape(same_shape)
 _run_cast = dispatch.typed(_cast)
 
@@ -169,7 +169,7 @@ def to_complex128(x: ArrayLike, name: str = "ToComplex128") -> Tensor:
 
 # ClipByValue, and the saturating cast made of it.
 
-_clip = op("ClipByValue", "t: T, clip_value_min: T, clip_value_max: T -> output: T", traits={FRESH}, T=REAL)
+_clip = op("ClipByValue", "t: T, clip_value_min: T, clip_value_max: T -> output: T", traits={FRESH, EACH_VALUE}, T=REAL)
 
 
 @_clip.shape
@@ -341,7 +341,7 @@ def complex(real: ArrayLike, imag: ArrayLike, name: str | None = None) -> Tensor
     return _complex(real, imag, Tout=complex_dtype(part), name=name)
 
 
-_real = op("Real", "input: T -> output: Tout", T=NUMERIC)
+_real = op("Real", "input: T -> output: Tout", traits={ZERO_OF_ZERO}, T=NUMERIC)
 _real.shape(same_shape)
 
 
@@ -363,7 +363,7 @@ def real(input: ArrayLike, name: str | None = None) -> Tensor:
     return _real(input, Tout=dtype_of(input).real_dtype, name=name)
 
 
-_imag = op("Imag", "input: T -> output: Tout", T=FIXED)
+_imag = op("Imag", "input: T -> output: Tout", traits={ZERO_OF_ZERO}, T=FIXED)
 _imag.shape(same_shape)
 
 

@@ -26,7 +26,7 @@ from situs._src.base.tensor import Tensor, read
 from situs._src.base.typing import ArrayLike, DTypeLike, HostValue, IntLike, ShapeLike
 from situs._src.ir.graph.tensor import SymbolicTensor
 from situs._src.ir.registry.op import find_op
-from situs._src.ir.registry.traits import FOLDABLE, FRESH
+from situs._src.ir.registry.traits import EACH_VALUE, FOLDABLE, FRESH
 from situs._src.ops.array import as_sizes, partly, sizes_of
 from situs._src.ops.define import CPU, GPU, op, same_shape
 from situs._src.ops.sum_to import sum_to
@@ -284,7 +284,7 @@ def _full_strings(dims: HostValue, *, value: int, dtype: DType) -> np.ndarray[An
     return np.full(_checked_dims(dims), b"", dtype=object)
 
 
-_zeros_like = op("ZerosLike", "x: T -> y: T", traits={FRESH})
+_zeros_like = op("ZerosLike", "x: T -> y: T", traits={FRESH, EACH_VALUE})
 _zeros_like.shape(same_shape)
 _zeros_like.kernel(CPU, GPU, T=FIXED)(torch.zeros_like)
 
@@ -294,7 +294,7 @@ def _zeros_like_strings(x: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
     return np.full(x.shape, b"", dtype=object)
 
 
-_ones_like = op("OnesLike", "x: T -> y: T", traits={FRESH}, T=FIXED)
+_ones_like = op("OnesLike", "x: T -> y: T", traits={FRESH, EACH_VALUE}, T=FIXED)
 _ones_like.shape(same_shape)
 _ones_like.kernel(CPU, GPU)(torch.ones_like)
 _zeros_like.stops_gradients()

@@ -24,12 +24,13 @@ from situs._src.base.dtype import FLOATING, WIDE_UNSIGNED, DTypes, bfloat16
 from situs._src.base.shapes import TensorShape, broadcast
 from situs._src.ir.registry.kernel import CPU, GPU
 from situs._src.ir.registry.op import Op, op
-from situs._src.ir.registry.traits import ELEMENTWISE, FOLDABLE, FRESH, SIZE_ARITHMETIC, Traits
+from situs._src.ir.registry.traits import ELEMENTWISE, FOLDABLE, FRESH, SIZE_ARITHMETIC, ZERO_OF_ZERO, Traits
 from situs._src.runtime import dispatch
 from situs._src.runtime.dispatch import BinaryFunction, UnaryFunction
 
 NUMPY_FLOATING = FLOATING - frozenset({bfloat16})  # of which NumPy knows what they are
 POINTWISE: Traits = frozenset({ELEMENTWISE, FRESH})
+THROUGH_ZERO: Traits = POINTWISE | {ZERO_OF_ZERO}
 ARITHMETIC: Traits = POINTWISE | {FOLDABLE, SIZE_ARITHMETIC}  # what programs compute sizes with
 F = TypeVar("F", bound=Callable[..., Any])
 KernelValue: TypeAlias = torch.Tensor | np.ndarray[Any, Any]
@@ -41,6 +42,7 @@ __all__ = [
     "GPU",
     "NUMPY_FLOATING",
     "POINTWISE",
+    "THROUGH_ZERO",
     "KernelValue",
     "all_finite",
     "binary",

@@ -43,7 +43,7 @@ from situs._src.base.tensor import Tensor, read
 from situs._src.base.typing import ArrayLike, AxisLike, DTypeLike, HostInput, HostValue, IntLike, SizesOf
 from situs._src.ir.graph.node import Operation
 from situs._src.ir.registry.op import find_op
-from situs._src.ir.registry.traits import FOLDABLE, FRESH, MOVES, SIZE_ARITHMETIC
+from situs._src.ir.registry.traits import EACH_VALUE, FOLDABLE, FRESH, MOVES, SIZE_ARITHMETIC
 from situs._src.ops.array import also_by_bits, as_attribute, as_integer, has_dimensions, host_shape, squeeze
 from situs._src.ops.array import rank as rank_op
 from situs._src.ops.attribute import as_word, is_plain, plain
@@ -367,7 +367,7 @@ def gather_nd_v1(
 # Where and Select.
 
 _where = op("Where", "condition: T -> index: int64", T=FIXED)
-_select_v2 = op("SelectV2", "condition: bool, t: T, e: T -> output: T", traits={FRESH})
+_select_v2 = op("SelectV2", "condition: bool, t: T, e: T -> output: T", traits={FRESH, EACH_VALUE})
 _select = op("Select", "condition: bool, t: T, e: T -> output: T", traits={FRESH})
 
 
@@ -580,6 +580,7 @@ def boolean_mask_v1(
 _one_hot = op(
     "OneHot",
     "indices: TI, depth: host, on_value: host, off_value: host -> output: T",
+    traits={EACH_VALUE},
     TI=frozenset({uint8, int8, int32, int64}),
     axis=-1,
 )

@@ -43,7 +43,7 @@ from situs._src.base.typing import ArrayLike, SizesOf
 from situs._src.ir.graph.node import Operation
 from situs._src.ir.graph.tensor import SymbolicTensor
 from situs._src.ir.registry.op import find_op
-from situs._src.ir.registry.traits import FRESH
+from situs._src.ir.registry.traits import FRESH, ZERO_OF_ZERO
 from situs._src.ops import quick_atan, quick_numpy, quick_tanh
 from situs._src.ops.cast import cast, dtype_of, real
 from situs._src.ops.compare import equal, greater, greater_equal, less_equal, not_equal
@@ -54,6 +54,7 @@ from situs._src.ops.define import (
     GPU,
     NUMPY_FLOATING,
     POINTWISE,
+    THROUGH_ZERO,
     KernelValue,
     binary,
     compiled_as,
@@ -504,10 +505,10 @@ minimum = export("minimum", "math.minimum")(
 )
 
 square = export("square", "math.square")(
-    unary("Square", torch.square, NUMERIC, "Returns x * x element-wise.", wide=np.square)
+    unary("Square", torch.square, NUMERIC, "Returns x * x element-wise.", traits=THROUGH_ZERO, wide=np.square)
 )
 sqrt = export("sqrt", "math.sqrt")(
-    unary("Sqrt", torch.sqrt, ANALYTIC, "Computes the square root of x; NaN for negative x.")
+    unary("Sqrt", torch.sqrt, ANALYTIC, "Computes the square root of x; NaN for negative x.", traits=THROUGH_ZERO)
 )
 rsqrt = export("math.rsqrt", v1=("rsqrt", "math.rsqrt"))(
     unary("Rsqrt", torch.rsqrt, ANALYTIC, "Computes 1 / sqrt(x), element-wise.")
@@ -656,7 +657,13 @@ def _float_sign(x: torch.Tensor) -> torch.Tensor:
     return torch.maximum(torch.sign(x), x.clamp(max=-1.0))  # of which the second is the larger one only if it is NaN
 
 
-_abs = unary("Abs", torch.abs, FLOATING | SIGNED, "Returns the absolute value of every element.", traits=ARITHMETIC)
+_abs = unary(
+    "Abs",
+    torch.abs,
+    FLOATING | SIGNED,
+    "Returns the absolute value of every element.",
+    traits=ARITHMETIC | {ZERO_OF_ZERO},
+)
 _complex_abs = op("ComplexAbs", "x: T -> y: Tout", traits={FRESH}, T=COMPLEX)
 _complex_abs.shape(same_shape)
 
@@ -674,10 +681,16 @@ def abs(x: ArrayLike, name: str | None = None) -> Tensor:
 
 
 negative = export("negative", "math.negative", v1=("neg", "negative", "math.negative"))(
-    unary("Neg", torch.neg, ANALYTIC | SIGNED, "Returns -x element-wise.", traits=ARITHMETIC)
+    unary("Neg", torch.neg, ANALYTIC | SIGNED, "Returns -x element-wise.", traits=ARITHMETIC | {ZERO_OF_ZERO})
 )
 sign = export("sign", "math.sign")(
-    unary("Sign", torch.sgn, ANALYTIC | SIGNED, "Returns -1, 0 or 1 by the sign of x; x / |x| for complex x.")
+    unary(
+        "Sign",
+        torch.sgn,
+        ANALYTIC | SIGNED,
+        "Returns -1, 0 or 1 by the sign of x; x / |x| for complex x.",
+        traits=THROUGH_ZERO,
+    )
 )
 find_op("Sign").kernel(CPU, GPU, T=FLOATING)(_float_sign)
 _conj = unary(
@@ -746,13 +759,13 @@ def _zero_where(x: torch.Tensor, made: torch.Tensor) -> torch.Tensor:
 
 exp = export("exp", "math.exp")(unary("Exp", torch.exp, ANALYTIC, "Computes e to the power x, element-wise."))
 expm1 = export("math.expm1", v1=("expm1", "math.expm1"))(
-    unary("Expm1", torch.expm1, ANALYTIC, "Computes exp(x) - 1, precise for small x.")
+    unary("Expm1", torch.expm1, ANALYTIC, "Computes exp(x) - 1, precise for small x.", traits=THROUGH_ZERO)
 )
 log = export("math.log", v1=("log", "math.log"))(
     unary("Log", torch.log, ANALYTIC, "Computes the natural logarithm of x, element-wise.")
 )
 log1p = export("math.log1p", v1=("log1p", "math.log1p"))(
-    unary("Log1p", torch.log1p, ANALYTIC, "Computes log(1 + x), precise for small x.")
+    unary("Log1p", torch.log1p, ANALYTIC, "Computes log(1 + x), precise for small x.", traits=THROUGH_ZERO)
 )
 sigmoid = export("sigmoid", "math.sigmoid", "nn.sigmoid")(
     unary("Sigmoid", torch.sigmoid, ANALYTIC, "Computes 1 / (1 + exp(-x)), element-wise.")
@@ -814,39 +827,57 @@ def _one_unless_zero(x: Tensor) -> Tensor:
 
 # Trigonometry.
 
-sin = export("sin", "math.sin")(unary("Sin", torch.sin, ANALYTIC, "Computes the sine of x, element-wise."))
+sin = export("sin", "math.sin")(
+    unary("Sin", torch.sin, ANALYTIC, "Computes the sine of x, element-wise.", traits=THROUGH_ZERO)
+)
 cos = export("cos", "math.cos")(unary("Cos", torch.cos, ANALYTIC, "Computes the cosine of x, element-wise."))
-tan = export("tan", "math.tan")(unary("Tan", torch.tan, ANALYTIC, "Computes the tangent of x, element-wise."))
+tan = export("tan", "math.tan")(
+    unary("Tan", torch.tan, ANALYTIC, "Computes the tangent of x, element-wise.", traits=THROUGH_ZERO)
+)
 asin = export("asin", "math.asin")(
-    unary("Asin", torch.asin, ANALYTIC, "Computes the inverse sine of x; NaN for real x outside [-1, 1].")
+    unary(
+        "Asin",
+        torch.asin,
+        ANALYTIC,
+        "Computes the inverse sine of x; NaN for real x outside [-1, 1].",
+        traits=THROUGH_ZERO,
+    )
 )
 acos = export("acos", "math.acos")(
     unary("Acos", torch.acos, ANALYTIC, "Computes the inverse cosine of x; NaN for real x outside [-1, 1].")
 )
 atan = export("atan", "math.atan")(
-    unary("Atan", torch.atan, ANALYTIC, "Computes the inverse tangent of x, element-wise.")
+    unary("Atan", torch.atan, ANALYTIC, "Computes the inverse tangent of x, element-wise.", traits=THROUGH_ZERO)
 )
 if quick_tanh.IS_NEEDED:
     find_op("Atan").kernel(CPU, T=frozenset({dt.float32}), lower=quick_atan.lower, settled=True)(quick_atan.kernel)
 sinh = export("sinh", "math.sinh")(
-    unary("Sinh", torch.sinh, ANALYTIC, "Computes the hyperbolic sine of x, element-wise.")
+    unary("Sinh", torch.sinh, ANALYTIC, "Computes the hyperbolic sine of x, element-wise.", traits=THROUGH_ZERO)
 )
 cosh = export("cosh", "math.cosh")(
     unary("Cosh", torch.cosh, ANALYTIC, "Computes the hyperbolic cosine of x, element-wise.")
 )
 tanh = export("tanh", "math.tanh", "nn.tanh")(
-    unary("Tanh", torch.tanh, ANALYTIC, "Computes the hyperbolic tangent of x, element-wise.")
+    unary("Tanh", torch.tanh, ANALYTIC, "Computes the hyperbolic tangent of x, element-wise.", traits=THROUGH_ZERO)
 )
 if quick_tanh.IS_NEEDED:
     find_op("Tanh").kernel(CPU, T=frozenset({dt.float32}), lower=quick_tanh.lower, settled=True)(quick_tanh.kernel)
 asinh = export("asinh", "math.asinh")(
-    unary("Asinh", torch.asinh, ANALYTIC, "Computes the inverse hyperbolic sine of x, element-wise.")
+    unary(
+        "Asinh", torch.asinh, ANALYTIC, "Computes the inverse hyperbolic sine of x, element-wise.", traits=THROUGH_ZERO
+    )
 )
 acosh = export("acosh", "math.acosh")(
     unary("Acosh", torch.acosh, ANALYTIC, "Computes the inverse hyperbolic cosine of x; NaN for real x below 1.")
 )
 atanh = export("atanh", "math.atanh")(
-    unary("Atanh", torch.atanh, ANALYTIC, "Computes the inverse hyperbolic tangent of x, element-wise.")
+    unary(
+        "Atanh",
+        torch.atanh,
+        ANALYTIC,
+        "Computes the inverse hyperbolic tangent of x, element-wise.",
+        traits=THROUGH_ZERO,
+    )
 )
 _atan2 = binary("Atan2", torch.atan2, FLOATING, "Computes the angle of the point (y, x).")
 
@@ -897,15 +928,24 @@ def atan2(y: ArrayLike, x: ArrayLike, name: str | None = None) -> Tensor:
 
 # Rounding, and what is next to a number.
 
-floor = export("floor", "math.floor")(unary("Floor", torch.floor, FLOATING, "Rounds down to a whole number."))
+floor = export("floor", "math.floor")(
+    unary("Floor", torch.floor, FLOATING, "Rounds down to a whole number.", traits=THROUGH_ZERO)
+)
 ceil = export("math.ceil", v1=("ceil", "math.ceil"))(
-    unary("Ceil", torch.ceil, FLOATING, "Rounds up to a whole number.")
+    unary("Ceil", torch.ceil, FLOATING, "Rounds up to a whole number.", traits=THROUGH_ZERO)
 )
 round = export("round", "math.round")(
-    unary("Round", torch.round, REAL, "Rounds to a whole number, halves to the even one.", wide=np.positive)
+    unary(
+        "Round",
+        torch.round,
+        REAL,
+        "Rounds to a whole number, halves to the even one.",
+        traits=THROUGH_ZERO,
+        wide=np.positive,
+    )
 )
 rint = export("math.rint", v1=("rint", "math.rint"))(
-    unary("Rint", torch.round, FLOATING, "Rounds to a whole number, halves to the even one.")
+    unary("Rint", torch.round, FLOATING, "Rounds to a whole number, halves to the even one.", traits=THROUGH_ZERO)
 )
 is_nan = export("math.is_nan", v1=("is_nan", "math.is_nan"))(
     unary("IsNan", torch.isnan, FLOATING, "Says which elements are NaN.", result="bool")
@@ -1007,7 +1047,7 @@ erf = export(
     "math.erf",
     v1=("erf", "math.erf"),
     differs="Infinities of float64 give 1 and -1; TensorFlow gives NaN.",
-)(unary("Erf", torch.erf, FLOATING, "Computes the error function of x, element-wise."))
+)(unary("Erf", torch.erf, FLOATING, "Computes the error function of x, element-wise.", traits=THROUGH_ZERO))
 erfc = export("math.erfc", v1=("erfc", "math.erfc"))(
     unary("Erfc", torch.erfc, FLOATING, "Computes 1 - erf(x), precise for large x.")
 )

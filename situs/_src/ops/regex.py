@@ -23,6 +23,7 @@ from situs._src.base.export import export
 from situs._src.base.shapes import TensorShape, brackets
 from situs._src.base.tensor import Tensor
 from situs._src.base.typing import ArrayLike, HostValue
+from situs._src.ir.registry.traits import EACH_VALUE
 from situs._src.ops.attribute import as_bool
 from situs._src.ops.define import CPU, op
 from situs._src.ops.strings import Array, each, joined, lines, strings_of
@@ -205,7 +206,12 @@ def _scalar_text(value: Any, what: str) -> str:
     return value
 
 
-_replace = op("RegexReplace", "input: string, pattern: host, rewrite: host -> output: string", replace_global=True)
+_replace = op(
+    "RegexReplace",
+    "input: string, pattern: host, rewrite: host -> output: string",
+    traits={EACH_VALUE},
+    replace_global=True,
+)
 
 
 @_replace.shape
@@ -365,7 +371,7 @@ def _host_text(value: object) -> Any:
     return _decode(value) if isinstance(value, bytes) else value
 
 
-_full_match = op("RegexFullMatch", "input: string, pattern: host -> output: bool")
+_full_match = op("RegexFullMatch", "input: string, pattern: host -> output: bool", traits={EACH_VALUE})
 
 
 @_full_match.shape

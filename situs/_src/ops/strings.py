@@ -31,6 +31,7 @@ from situs._src.base.export import export
 from situs._src.base.shapes import SCALAR, UNKNOWN, TensorShape, brackets, broadcast
 from situs._src.base.tensor import Tensor, read
 from situs._src.base.typing import ArrayLike, AxisLike, DTypeLike, HostValue, ShapeLike
+from situs._src.ir.registry.traits import EACH_VALUE
 from situs._src.ops import quick_strings
 from situs._src.ops.attribute import as_bool, as_int, as_word
 from situs._src.ops.constant import kept_number
@@ -93,7 +94,14 @@ def lines(text: bytes) -> list[bytes]:
 
 LONGEST = 2**20  # characters of one number
 _as_string = op(
-    "AsString", "input: T -> output: string", precision=-1, scientific=False, shortest=False, width=-1, fill=""
+    "AsString",
+    "input: T -> output: string",
+    traits={EACH_VALUE},
+    precision=-1,
+    scientific=False,
+    shortest=False,
+    width=-1,
+    fill="",
 )
 _as_string.shape(same_shape)
 
@@ -233,7 +241,7 @@ _HEX_FLOAT = re.compile(rb"[+-]?0x([0-9a-f]+\.?[0-9a-f]*|\.[0-9a-f]+)(p[+-]?\d+)
 _NAMED_FLOAT = re.compile(rb"([+-]?)(inf(?:inity)?|nan)(?:\(\w*\))?", re.IGNORECASE)
 _WHOLE = re.compile(rb"([+-]?)0*(\d{1,20})")  # no dtype holds more digits
 
-_to_number = op("StringToNumber", "string_tensor: string -> output: out_type", out_type=_NUMBERS)
+_to_number = op("StringToNumber", "string_tensor: string -> output: out_type", traits={EACH_VALUE}, out_type=_NUMBERS)
 _to_number.shape(same_shape)
 
 
@@ -374,7 +382,7 @@ def string_to_number(
 
 # Join.
 
-_join = op("StringJoin", "inputs: string* -> output: string", separator="")
+_join = op("StringJoin", "inputs: string* -> output: string", traits={EACH_VALUE}, separator="")
 
 
 @_join.shape
@@ -504,7 +512,7 @@ def reduce_join_v1(
 
 # Length, case, blanks.
 
-_length = op("StringLength", "input: string -> output: int32", unit=BYTE)
+_length = op("StringLength", "input: string -> output: int32", traits={EACH_VALUE}, unit=BYTE)
 
 
 @_length.shape
@@ -582,15 +590,15 @@ def _case_kernel(in_bytes: Callable[[bytes], bytes], in_text: Callable[[str], st
     return kernel
 
 
-_lower = op("StringLower", "input: string -> output: string", encoding="")
+_lower = op("StringLower", "input: string -> output: string", traits={EACH_VALUE}, encoding="")
 _lower.shape(same_shape)
 _lower.kernel(CPU)(_case_kernel(bytes.lower, str.lower))
 
-_upper = op("StringUpper", "input: string -> output: string", encoding="")
+_upper = op("StringUpper", "input: string -> output: string", traits={EACH_VALUE}, encoding="")
 _upper.shape(same_shape)
 _upper.kernel(CPU)(_case_kernel(bytes.upper, str.upper))
 
-_strip = op("StringStrip", "input: string -> output: string")
+_strip = op("StringStrip", "input: string -> output: string", traits={EACH_VALUE})
 _strip.shape(same_shape)
 
 
@@ -622,7 +630,7 @@ _in_lower_case, _in_upper_case, _stripped = with_host_inputs(_lower), with_host_
 
 # Parts of strings.
 
-_substr = op("Substr", "input: string, pos: T, len: T -> output: string", T=INDEX, unit=BYTE)
+_substr = op("Substr", "input: string, pos: T, len: T -> output: string", traits={EACH_VALUE}, T=INDEX, unit=BYTE)
 
 
 @_substr.shape
@@ -766,7 +774,7 @@ def split_rows(input: Any, sep: Any, maxsplit: int, name: str | None = None) -> 
 
 # Base64, in the alphabet that is safe in URLs.
 
-_strong = op("StringToHashBucketStrong", "input: string -> output: int64", num_buckets=1, key=())
+_strong = op("StringToHashBucketStrong", "input: string -> output: int64", traits={EACH_VALUE}, num_buckets=1, key=())
 
 
 @_strong.shape
@@ -810,7 +818,7 @@ def to_hash_bucket_strong(input: ArrayLike, num_buckets: int, key: object, name:
     return _strong(input, num_buckets=count, key=numbers, name=name)
 
 
-_fast = op("StringToHashBucketFast", "input: string -> output: int64", num_buckets=1)
+_fast = op("StringToHashBucketFast", "input: string -> output: int64", traits={EACH_VALUE}, num_buckets=1)
 
 
 @_fast.shape
@@ -847,7 +855,7 @@ def to_hash_bucket_fast(input: ArrayLike, num_buckets: int, name: str | None = N
     return _fast(input, num_buckets=as_int(num_buckets, "num_buckets"), name=name)
 
 
-_encode_base64 = op("EncodeBase64", "input: string -> output: string", pad=False)
+_encode_base64 = op("EncodeBase64", "input: string -> output: string", traits={EACH_VALUE}, pad=False)
 _encode_base64.shape(same_shape)
 
 
@@ -868,7 +876,7 @@ def _encode_base64_kernel(input: Array, *, pad: bool) -> Array:
     return strings_of(lines(text if pad else text.replace(b"=", b"")), input.shape)
 
 
-_decode_base64 = op("DecodeBase64", "input: string -> output: string")
+_decode_base64 = op("DecodeBase64", "input: string -> output: string", traits={EACH_VALUE})
 _decode_base64.shape(same_shape)
 
 

@@ -25,6 +25,7 @@ from situs._src.base.shapes import SCALAR, TensorShape
 from situs._src.ir.graph.objects import install
 from situs._src.ir.graph.plain import NotPlainError
 from situs._src.ir.registry.op import Op
+from situs._src.ir.registry.traits import EACH_VALUE
 from situs._src.ops.define import CPU, op
 from situs._src.ops.strings import strings_of
 from situs._src.runtime.eager.bridge import TORCH_DTYPE, Value
@@ -251,11 +252,18 @@ def _kernels(plain: Op, with_handle: Op, run: Callable[..., Any]) -> None:
 
 
 table_find = op(
-    "TableFind", "keys: Tin, default_value: Tout -> values: Tout", Tin=KEYS, Tout=ALL, stateful=True, **_STORE
+    "TableFind",
+    "keys: Tin, default_value: Tout -> values: Tout",
+    traits={EACH_VALUE},
+    Tin=KEYS,
+    Tout=ALL,
+    stateful=True,
+    **_STORE,
 )
 lookup_table_find = op(
     "LookupTableFindV2",
     "handle: resource, keys: Tin, default_value: Tout -> values: Tout",
+    traits={EACH_VALUE},
     Tin=KEYS,
     Tout=ALL,
     stateful=True,

@@ -18,7 +18,7 @@ from situs._src.base.export import export
 from situs._src.base.tensor import Tensor, read
 from situs._src.base.tree import flatten
 from situs._src.ir.registry.op import Op
-from situs._src.ir.registry.traits import ELEMENTWISE
+from situs._src.ir.registry.traits import EACH_VALUE, ELEMENTWISE
 from situs._src.ops.array import broadcast_to, reshape
 from situs._src.ops.array import shape as shape_of
 from situs._src.ops.cast import cast
@@ -38,14 +38,6 @@ from situs._src.ragged.tensor import RaggedTensor, splits_of
 from situs._src.runtime.dispatch import on_composite
 from situs._src.runtime.eager.tensor import EagerTensor
 
-# Ops on single elements that have attributes, or work on strings: they have no trait that says so.
-_ON_ELEMENTS = frozenset(
-    {"AsString", "Cast", "DecodeBase64", "EncodeBase64", "Identity", "IsFinite", "IsInf", "IsNan", "LeakyRelu"}
-    | {"RegexFullMatch", "RegexReplace", "SelectV2", "StaticRegexReplace", "StringJoin", "StringLength", "StringLower"}
-    | {"StringStrip", "StringToHashBucketFast", "StringToHashBucketStrong", "StringToNumber", "StringUpper", "Substr"}
-    | {"OneHot", "TableFind", "LookupTableFindV2", "UnicodeTranscode", "ZerosLike", "OnesLike", "ClipByValue", "Elu"}
-)
-
 
 def _run(op: Op, inputs: tuple[Any, ...], attrs: dict[str, Any], name: str | None) -> Any:
     """Runs an op of which one input is ragged."""
@@ -53,7 +45,7 @@ def _run(op: Op, inputs: tuple[Any, ...], attrs: dict[str, Any], name: str | Non
         return _SPECIAL[op.name](inputs, attrs)
     if op.name == "OneHot" and attrs.get("axis", -1) != -1:
         raise ArgumentError("The new dimension of a ragged tensor is the last one: axis=-1.")
-    if ELEMENTWISE in op.traits or op.name in _ON_ELEMENTS:
+    if not op.traits.isdisjoint((ELEMENTWISE, EACH_VALUE)):
         return _each(op, inputs, attrs, name)
     raise DTypeError(
         f"{op.name} takes no RaggedTensor. Use its values, a function of tf.ragged, or rt.to_tensor(): {shown(inputs)}"

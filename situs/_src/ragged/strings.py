@@ -12,6 +12,7 @@ from situs._src.base import dtype as dt
 from situs._src.base.errors import ArgumentError, DTypeError, shown
 from situs._src.base.export import export
 from situs._src.base.shapes import TensorShape, brackets
+from situs._src.ir.registry.traits import EACH_VALUE
 from situs._src.ops.array import reshape
 from situs._src.ops.array import shape as shape_of
 from situs._src.ops.attribute import as_bool, as_int
@@ -537,6 +538,7 @@ def unicode_encode(
 _transcode = op(
     "UnicodeTranscode",
     "input: string -> output: string",
+    traits={EACH_VALUE},
     input_encoding="UTF-8",
     output_encoding="UTF-8",
     errors="replace",

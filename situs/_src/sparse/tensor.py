@@ -23,6 +23,7 @@ from situs._src.base.shapes import UNKNOWN, TensorShape
 from situs._src.base.tensor import Tensor
 from situs._src.ir.graph.tensor import SymbolicTensor
 from situs._src.ir.registry.op import Op
+from situs._src.ir.registry.traits import ZERO_OF_ZERO
 from situs._src.ops.cast import cast
 from situs._src.ops.composite_values import SparseTensorValue
 from situs._src.ops.constant import convert_to_tensor
@@ -188,13 +189,6 @@ class SparseTensor(CompositeTensor):
         return made
 
 
-# Ops of one tensor that give zero for zero: they change the values.
-_OF_VALUES = frozenset(
-    {"Abs", "Asin", "Asinh", "Atan", "Atanh", "Cast", "Ceil", "Erf", "Expm1", "Floor", "Imag", "Log1p", "Neg", "Real"}
-    | {"Relu", "Rint", "Round", "Sign", "Sin", "Sinh", "Sqrt", "Square", "Tan", "Tanh", "Identity"}
-)
-
-
 def _on_values(op: Op, inputs: tuple[Any, ...], attrs: dict[str, Any], name: str | None) -> Any:
     if op.name == "Shape":
         return cast(inputs[0].dense_shape, attrs.get("out_type", dt.int32))
@@ -202,7 +196,7 @@ def _on_values(op: Op, inputs: tuple[Any, ...], attrs: dict[str, Any], name: str
         from situs._src.ops.reduce import reduce_prod
 
         return cast(reduce_prod(inputs[0].dense_shape), attrs["out_type"])
-    if op.name not in _OF_VALUES or not isinstance(inputs[0], SparseTensor):
+    if ZERO_OF_ZERO not in op.traits or not isinstance(inputs[0], SparseTensor):
         raise DTypeError(f"{op.name} takes no SparseTensor. Use a function of tf.sparse, or tf.sparse.to_dense.")
     return inputs[0].with_values(op(inputs[0].values, *inputs[1:], name=name, **attrs))
 

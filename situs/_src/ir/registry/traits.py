@@ -41,6 +41,10 @@ ALIAS = Trait("ALIAS", "The result is the first input as it is; on its device th
 
 # Values.
 ELEMENTWISE = Trait("ELEMENTWISE", "An element of the result depends on the elements at its place in the inputs alone.")
+EACH_VALUE = Trait(
+    "EACH_VALUE", "Takes each element by itself, with attributes: a ragged tensor is taken by its values."
+)
+ZERO_OF_ZERO = Trait("ZERO_OF_ZERO", "Gives 0 for 0, element by element: a sparse tensor changes in its values alone.")
 MOVES = Trait("MOVES", "The results are elements of the inputs of their type, as they are; host values say which.")
 SHAPE_ONLY = Trait("SHAPE_ONLY", "The result depends on the shapes of the inputs alone, not on their elements.")
 FOLDABLE = Trait("FOLDABLE", "Quick and pure: run while the graph is built where the inputs are known and small.")

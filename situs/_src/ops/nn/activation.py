@@ -27,7 +27,7 @@ from situs._src.ir.registry.traits import FRESH
 from situs._src.ops.array import as_lone_integer
 from situs._src.ops.attribute import NUMBERS, as_bool, as_float, as_int, plain
 from situs._src.ops.cast import cast, dtype_of
-from situs._src.ops.define import CPU, GPU, POINTWISE, op, same_shape, unary
+from situs._src.ops.define import CPU, GPU, POINTWISE, THROUGH_ZERO, op, same_shape, unary
 from situs._src.ops.join import split
 from situs._src.ops.math import add, multiply, negative, sigmoid, subtract, times
 from situs._src.ops.naming import Composed
@@ -53,7 +53,16 @@ from situs._src.runtime import dispatch
 
 _NATIVE = REAL - WIDE_UNSIGNED
 
-_relu = unary("Relu", torch.relu, REAL, "", gpu=_NATIVE, wide=np.positive, gradient=lambda grad, y: relu_grad(grad, y))
+_relu = unary(
+    "Relu",
+    torch.relu,
+    REAL,
+    "",
+    traits=THROUGH_ZERO,
+    gpu=_NATIVE,
+    wide=np.positive,
+    gradient=lambda grad, y: relu_grad(grad, y),
+)
 _relu6 = unary(
     "Relu6",
     functional.relu6,
