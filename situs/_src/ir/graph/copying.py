@@ -6,7 +6,7 @@
     w -----'
 
 It is what `distribute` makes the replicas of a step with that are like the first one. What a copy is made of is known
-already, so that nothing is bound, converted or inferred: it costs a tenth of calling the op again.
+already, so that nothing is bound, converted or inferred: it costs a seventh of tracing it again.
 
 Invariants:
     - Copies come in the order of what they are copies of, so their effects do, too.

@@ -10,8 +10,8 @@ Where a draw begins is given in numbers, or lies in the memory of the card (`wor
     POSITION   place -> key, low, high
 
 A draw is one launch and one allocation, without any other op. Triton's own way to launch looks at every argument
-anew, to find the kernel that was compiled for such: about 40 us. Here these are always of one kind (integers of 64
-bits, memory that the allocator has aligned), so the kernel that the first launch on a card has found is kept, and
+anew, to find the kernel that was compiled for such. Here these are always of one kind (integers of 64 bits, memory
+that the allocator has aligned), so the kernel that the first launch on a card has found is kept, and
 launched by what Triton gives it for that: ``kernel[grid](*arguments)``.
 """
 
