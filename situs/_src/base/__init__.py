@@ -1,1 +1,1 @@
-"""What everything stands on: devices, dtypes, shapes, errors, structures, settings, memory accounts. No PyTorch."""
+"""The foundation: devices, dtypes, shapes, errors, structures, settings, memory accounts. No PyTorch."""

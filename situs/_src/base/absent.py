@@ -1,4 +1,4 @@
-"""What TensorFlow has and Situs has not, and what to use in its place: for the error of whoever asks for it."""
+"""TensorFlow names that Situs does not have, and their alternatives: for error messages."""
 
 from __future__ import annotations
 

@@ -1,18 +1,21 @@
-"""C, compiled on first use with the compiler of the system: an optional quick form of what Python has as well.
+"""C code, compiled at first use with the system's compiler: an optional fast implementation of Python code.
 
-Whoever calls `library` has a slower way to the same results, and takes it where there is none:
+Callers of `library` have a slower implementation with the same results, and use it if there is no library:
 
     library("philox", source)  ->  the library, loaded   found in the cache, or compiled now, about a second
                                ->  None                  no compiler, SITUS_NO_COMPILER=1, or compiling failed
 
-What is compiled is kept in ``situs/c`` in the user's cache folder, one file for each source, flags, compiler and CPU:
+Compiled libraries are cached in ``situs/c`` in the user's cache folder, one file per source, flags, compiler and CPU:
 
     philox-5f1c...e0.so           the library
     philox-5f1c...e0.so.sum       its SHA-256: a file that does not have it is compiled again
 
+Most libraries are worth the second of compiling only to a program that has much work for them: `Deferred` uses a cached
+one at once, and compiles only after a number of elements.
+
 A file is written under another name and then renamed, so two processes that compile at once each find a whole one. A
-folder that others may write to is not used: what is in it would run as this user. Where nothing can be written, the
-library is compiled into a temporary folder, for this process alone.
+folder that others may write to is not used: its contents would run as this user. If nothing can be written, the library
+is compiled into a temporary folder, for this process alone.
 """
 
 from __future__ import annotations
@@ -25,8 +28,9 @@ import platform
 import shutil
 import subprocess
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Generic, TypeVar
 
 from situs._src.base import locks, settings
 
@@ -41,6 +45,7 @@ _FLAGS = (
     "-fPIC",
 )
 _SECONDS = 120  # for one compilation
+F = TypeVar("F")
 _lock = locks.lock()
 _loaded: dict[tuple[str, str], ctypes.CDLL | None] = {}
 
@@ -71,13 +76,64 @@ def library(
         return _loaded[key]
 
 
+class Deferred(Generic[F]):
+    """The functions of a library as soon as they are worth it: kept ones at once, else compiled after so many elements.
+
+    A program with only a few hundred elements should not wait for a compiler.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        source: str,
+        declare: Callable[[ctypes.CDLL], F],
+        worth_compiling: int,
+        flags: Sequence[str] = (),
+        *,
+        holds_the_lock: bool = False,
+    ) -> None:
+        """Nothing is looked for yet.
+
+        Args:
+            name: What the library's file is called, as for `library`.
+            source: The text of the source.
+            declare: Makes of the library what callers use, such as functions whose argument types are told.
+            worth_compiling: The elements that a process has seen when it compiles.
+            flags: Options for the compiler beside the usual ones.
+            holds_the_lock: Whether its functions are called with the interpreter's lock held.
+        """
+        self._name, self._source, self._declare, self._flags = name, source, declare, tuple(flags)
+        self._worth_compiling, self._holds_the_lock = worth_compiling, holds_the_lock
+        self._functions: F | None = None
+        self._seen = 0  # elements; -1 when there is nothing left to ask for
+
+    def functions(self, elements: int) -> F | None:
+        """The functions for so many elements, if they are there."""
+        if settings.no_compiler():
+            return None
+        if self._functions is None and self._seen >= 0:
+            first, self._seen = self._seen == 0, self._seen + elements
+            if first or self._seen >= self._worth_compiling:
+                self._ask(may_compile=self._seen >= self._worth_compiling)
+        return self._functions
+
+    def _ask(self, may_compile: bool) -> None:
+        found = library(
+            self._name, self._source, self._flags, holds_the_lock=self._holds_the_lock, may_compile=may_compile
+        )
+        if found is not None:
+            self._functions = self._declare(found)
+        elif may_compile:
+            self._seen = -1
+
+
 def _made(
     name: str, source: str, flags: tuple[str, ...], loader: type[ctypes.CDLL], may_compile: bool
 ) -> ctypes.CDLL | None:
     compiler = _compiler()
     if compiler is None:
         return None
-    folder = _own_folder()
+    folder = own_folder("c")
     if folder is not None:
         file = folder / f"{name}-{_digest(source, flags, compiler)}.so"
         found = _load(file, loader)
@@ -113,9 +169,13 @@ def _instructions() -> str:
     return platform.processor()
 
 
-def _own_folder() -> Path | None:
-    """The folder for libraries, if it belongs to this user alone; None if there is none."""
-    folder = Path(settings.cache_folder()) / "situs" / "c"
+def own_folder(name: str) -> Path | None:
+    """A folder for code in the user's cache folder, if it belongs to this user alone; None if there is none.
+
+    Args:
+        name: Of the folder; a path stands for itself.
+    """
+    folder = Path(settings.cache_folder()) / "situs" / name
     try:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         about = folder.stat()

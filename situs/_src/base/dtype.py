@@ -1,15 +1,15 @@
-"""Dtypes: what the elements of a tensor are.
+"""Dtypes: the element types of tensors.
 
 A ``DType`` is an interned value: there is one object per dtype, so ``is`` compares.
-It knows its NumPy counterpart but nothing of any kernel library; the bridge to
-PyTorch's dtypes stands in ``runtime.eager.bridge``. NumPy is imported when it is asked for: placement does without it.
+It knows its NumPy counterpart but no kernel library; the mapping to PyTorch's dtypes is in ``runtime.eager.bridge``.
+NumPy is imported lazily: placement does without it.
 
     >>> as_dtype("float32") is float32
     True
     >>> float32.size, float32.is_floating
     (4, True)
 
-Kernels name the dtypes they serve with the sets at the end of this file.
+Kernels declare the dtypes they support with the sets at the end of this file.
 """
 
 from __future__ import annotations
@@ -231,31 +231,31 @@ ALL: Final[DTypes] = FIXED | STRING | FLOAT8
 
 
 @export("as_dtype", "dtypes.as_dtype")
-def as_dtype(value: object) -> DType:
-    """Returns the ``DType`` that `value` names.
+def as_dtype(type_value: object) -> DType:
+    """Returns the ``DType`` that `type_value` names.
 
     Args:
-        value: A ``DType``, its name (``"float32"``), a NumPy dtype or scalar type, one of
+        type_value: A ``DType``, its name (``"float32"``), a NumPy dtype or scalar type, one of
             Python's ``float``, ``int``, ``bool``, ``complex``, ``str``, or TensorFlow's enum number.
 
     Raises:
-        TypeError: `value` names no dtype.
+        TypeError: `type_value` names no dtype.
     """
-    if type(value) is DType:
-        return value
-    if isinstance(value, str) and value in _INTERNED:
-        return _INTERNED[value]
+    if type(type_value) is DType:
+        return type_value
+    if isinstance(type_value, str) and type_value in _INTERNED:
+        return _INTERNED[type_value]
     try:
-        if value in _ALIASES:
-            return _ALIASES[value]
-        if value in _BY_ENUM and not isinstance(value, builtins.bool):
-            return _BY_ENUM[value]
+        if type_value in _ALIASES:
+            return _ALIASES[type_value]
+        if type_value in _BY_ENUM and not isinstance(type_value, builtins.bool):
+            return _BY_ENUM[type_value]
     except TypeError:
         pass  # not hashable: not a dtype, the error below says so
-    found = _from_numpy(value)
+    found = _from_numpy(type_value)
     if found is None:
         names = ", ".join(_INTERNED)
-        raise DTypeError(f"Cannot convert the argument {shown(value)} to a tf.DType. The dtypes are: {names}.")
+        raise DTypeError(f"Cannot convert the argument {shown(type_value)} to a tf.DType. The dtypes are: {names}.")
     return found
 
 

@@ -30,15 +30,13 @@
         ├── UnavailableError        (ConnectionError)      the other side is not there now
         └── DataLossError           (OSError)              the bytes are damaged
 
-The builtin in brackets is a base class too, so ``except ValueError`` catches an
-``InvalidArgumentError``. A message says what was asked, what was found, and what
-would work. Numbers and names of the codes are TensorFlow's.
+The builtin in brackets is a base class too, so ``except ValueError`` catches an ``InvalidArgumentError``. A message
+says what was asked, what was found, and what would work. Numbers and names of the codes are TensorFlow's.
 
-What TensorFlow's Python code finds wrong is a plain builtin error there, and what an op
-finds wrong is an error of ``tf.errors``: programs and their tests go by that name. Here an
-``ArgumentError``, a ``DTypeError`` and a ``StateError`` are shown as ``ValueError``,
-``TypeError`` and ``RuntimeError``; the first two become an ``InvalidArgumentError`` when they
-come out of an op that ran (`OpError.in_op`).
+Errors that TensorFlow's Python code detects are plain builtin errors there, and errors that an op detects are from
+``tf.errors``: programs and their tests rely on that. Here an ``ArgumentError``, a ``DTypeError`` and a ``StateError``
+are displayed as ``ValueError``, ``TypeError`` and ``RuntimeError``; the first two become an ``InvalidArgumentError``
+when an op that ran raises them (`OpError.in_op`).
 """
 
 from __future__ import annotations
@@ -76,7 +74,7 @@ class SitusError(Exception):
     """The root of the tree: catches everything Situs raises on purpose."""
 
 
-@export("errors.OpError")
+@export("errors.OpError", v1="OpError")
 class OpError(SitusError):
     """An op, a device or a setting was asked for something impossible.
 

@@ -1,17 +1,17 @@
-"""Where a function or a class of the engine is public.
+"""The public names of a function or a class.
 
-    @export("nn.relu")                                  tf.nn.relu, in both styles
-    @export("matmul", "linalg.matmul")                  under two names, in both styles
+    @export("nn.relu")                                  tf.nn.relu, in both dialects
+    @export("matmul", "linalg.matmul")                  under two names, in both dialects
     @export("nn.dropout", v1="nn.dropout_v2")           under another name in ``situs.compat.v1``
     @export("optimizers.Adam", v1=())                   not in ``situs.compat.v1``
     @export(v1="placeholder")                           only in ``situs.compat.v1``
-    @export("sort", differs="NaN counts as the largest.")    what TensorFlow's does otherwise
+    @export("sort", differs="NaN counts as the largest.")    how TensorFlow's differs
 
-A value is exported where it is made, ``sin = export("sin", "math.sin")(unary("Sin", ...))``, or below.
+A value is exported where it is created, ``sin = export("sin", "math.sin")(unary("Sin", ...))``, or below.
 
 Nothing else happens at run time: ``python scripts/write_api.py`` reads these lines, without importing anything, and
-writes the public modules. It has the tables of namespaces too. What is said with ``differs`` stands in the API
-reference of the site, and in the table by name of ``docs/coming-from-tensorflow.md``, which the script writes as well.
+generates the public modules. It also has the tables of namespaces. The ``differs`` texts are shown in the API reference
+of the site, and in the table of names in ``docs/coming-from-tensorflow.md``, which the script generates as well.
 """
 
 from __future__ import annotations

@@ -1,10 +1,10 @@
-"""How values show themselves in a notebook: tables, text and pictures as pieces of HTML.
+"""HTML display of values in notebooks: tables, text and pictures.
 
     table(("op", "device"), [("MatMul", "GPU:0")], caption="1 op")      <table>...</table>
     picture("<svg ...>")                                                <img src="data:...">
 
-What comes from programs is escaped, so that a hostile name shows as it is. A picture is an image of its own, not part
-of the page: its styles hold in it alone, and nothing in it can run.
+Strings from programs are escaped, so that a hostile name is shown literally. A picture is a separate image, not part of
+the page: its styles apply only to itself, and nothing in it can run.
 """
 
 from __future__ import annotations

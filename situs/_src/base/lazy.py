@@ -1,11 +1,11 @@
-"""Public modules whose names are imported when they are first used.
+"""Public modules with lazily imported names.
 
-The names of such a module stand in a stub beside it, which type checkers read as it is:
+The names of such a module are listed in a stub next to it, which type checkers read as well:
 
     from situs._src.ops.math import add as add
 
-At run time `attach` reads the same lines, so that there is one list. Importing the module then
-costs nothing, and a program that only asks for the devices never loads PyTorch.
+At run time `attach` reads the same lines, so there is one list. Importing the module then costs nothing, and a program
+that only lists the devices never loads PyTorch.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""Locks that a child process finds open.
+"""Fork-safe locks.
 
-After ``os.fork`` the child has the thread that forked and no other. A lock that another thread held at that moment
-would stay closed for ever, so the locks that every op, session or variable may need are made here, and opened in the
-child. What they guard is whole: it is changed in single steps, or by the thread that forked.
+After ``os.fork`` the child has only the thread that forked. A lock that another thread held at that moment would stay
+locked for ever, so the locks that every op, session or variable may need are created here, and released in the child.
+The state they guard is consistent: it is changed atomically, or by the thread that forked.
 """
 
 from __future__ import annotations

@@ -1,10 +1,10 @@
-"""``tf.nest``: structures of lists, tuples, named tuples and dictionaries, and what stands in them.
+"""``tf.nest``: structures of lists, tuples, named tuples and dictionaries, and their leaves.
 
     flatten({"b": 1, "a": [2, 3]})                          [2, 3, 1]: dictionaries by their sorted keys
     map_structure(lambda x: x + 1, (1, [2]))                (2, [3])
     pack_sequence_as({"b": 0, "a": [0, 0]}, [2, 3, 1])      {"b": 1, "a": [2, 3]}
 
-Strings, arrays, tensors, sets and None are no structures: they stand in them.
+Strings, arrays, tensors, sets and None are leaves.
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ __all__ = [
 
 
 @export("nest.is_nested")
-def is_nested(structure: object) -> bool:
+def is_nested(seq: object) -> bool:
     """Whether something is a structure: a list, a tuple, a dictionary or the like."""
-    return is_structure(structure)
+    return is_structure(seq)
 
 
 @export("nest.flatten")

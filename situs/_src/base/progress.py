@@ -1,13 +1,12 @@
-"""Progress of long work, for whoever watches: a line on standard error that says what is going on.
+"""Progress of long work: a status line on standard error.
 
     with working("Tracing step", lambda: f"{len(graph.operations)} operations"):
         ...
 
-    Tracing step: 48210 operations, 6 s          after two seconds, twice a second, and gone when the work ends
+    Tracing step: 48210 operations, 6 s          after two seconds, twice a second; removed when the work ends
 
-Only a terminal or a notebook shows it; elsewhere, and for work that is short, nothing happens. The work itself says
-nothing and pays nothing: a thread looks at it now and then. Work inside of other work has no line of its own, and
-Keras' ``fit`` shows its progress itself.
+Only a terminal or a notebook shows it; elsewhere, and for short work, nothing happens. The work itself pays nothing: a
+thread polls it. Nested work has no line of its own, and Keras' ``fit`` shows its progress itself.
 """
 
 from __future__ import annotations
@@ -23,12 +22,12 @@ from situs._src.base import locks
 
 PATIENCE = 2.0  # seconds until work counts as long
 PERIOD = 0.5
-_line = locks.lock()  # of whoever shows something
+_line = locks.lock()  # of the current line
 
 
 @contextmanager
 def working(what: str, state: Callable[[], str] | None = None) -> Iterator[None]:
-    """Shows a line about the work inside, if it takes long and somebody watches.
+    """Shows a line about the work inside, if it takes long and the output is interactive.
 
     Args:
         what: What is being done.
@@ -50,7 +49,7 @@ def working(what: str, state: Callable[[], str] | None = None) -> Iterator[None]
 
 
 def is_watched(stream: TextIO | None) -> bool:
-    """Whether somebody sees what is written to a stream as it is written."""
+    """Whether a stream is shown interactively."""
     return stream is not None and (stream.isatty() or _is_notebook())
 
 

@@ -1,8 +1,7 @@
-"""What the environment says, read in one place.
+"""Environment variables, read in one place.
 
-Every environment variable that Situs reads is a function here and a row in
-``docs/settings.md``. They are read when asked, never at import, so a program may set
-``os.environ`` after ``import situs`` and before its first op.
+Every environment variable that Situs reads is a function here and a row in ``docs/settings.md``. They are read when
+needed, never at import, so a program may set ``os.environ`` after ``import situs`` and before its first op.
 """
 
 from __future__ import annotations
@@ -79,7 +78,7 @@ def check_virtual_gpus(count: int, memory_bytes: int) -> VirtualGpus:
 
 
 def virtual_gpus() -> VirtualGpus | None:
-    """``SITUS_VIRTUAL_GPUS``: virtual GPUs to make instead of using cards."""
+    """``SITUS_VIRTUAL_GPUS``: virtual GPUs to make instead of using GPUs."""
     text = os.environ.get("SITUS_VIRTUAL_GPUS", "").strip()
     return parse_virtual_gpus(text) if text else None
 
@@ -115,7 +114,7 @@ def torch_allocator() -> str:
 
 
 def cublas_workspace() -> str:
-    """``CUBLAS_WORKSPACE_CONFIG``: work space of the matrix library on a card, sizes in KiB and counts: ``:4096:8``."""
+    """``CUBLAS_WORKSPACE_CONFIG``: work space of the matrix library on a GPU, sizes in KiB and counts: ``:4096:8``."""
     return os.environ.get("CUBLAS_WORKSPACE_CONFIG", "")
 
 
@@ -123,7 +122,7 @@ def keep_heap() -> int:
     """``SITUS_KEEP_HEAP``: how much of the host's memory that graphs have freed stays with the process, in bytes.
 
     Raises:
-        InvalidArgumentError: it is no size.
+        InvalidArgumentError: it is not a size.
     """
     text = os.environ.get("SITUS_KEEP_HEAP", "").strip()
     return parse_bytes(text) if text else DEFAULT_KEPT_BYTES
@@ -133,7 +132,7 @@ def longest_record() -> int:
     """``SITUS_LONGEST_RECORD``: the most bytes of one line or record that a dataset reads from a file.
 
     Raises:
-        InvalidArgumentError: it is no size.
+        InvalidArgumentError: it is not a size.
     """
     text = os.environ.get("SITUS_LONGEST_RECORD", "").strip()
     return parse_bytes(text) if text else DEFAULT_LONGEST_RECORD
@@ -210,7 +209,7 @@ def verify_kernels() -> bool:
 def compile_graphs() -> bool | str:
     """``SITUS_COMPILE``: whether graphs are compiled, whatever the program says; a word leaves it to that.
 
-    By "auto" programs on cards that nobody asked to compile are compiled in the background, by "auto-cpu" those on CPUs
+    By "auto" GPU programs that did not ask for it are compiled in the background, by "auto-cpu" those on CPUs
     as well, and by "asked", which is the default, none.
 
     Raises:
@@ -223,10 +222,16 @@ def compile_graphs() -> bool | str:
     if found is None:
         raise ArgumentError(
             f"Cannot read SITUS_COMPILE={shown(text)}. Write 1 to compile graphs, 0 for never, asked to compile "
-            "what the program asks for, auto to compile those on cards that run for long, or auto-cpu for those on "
+            "what the program asks for, auto to compile long-running ones on GPUs, or auto-cpu for those on "
             "CPUs as well."
         )
     return found
+
+
+def compiled_folder() -> str | None:
+    """``SITUS_COMPILE_CACHE``: the folder of compiled regions, in place of that in the cache folder; None for ``0``."""
+    text = os.environ.get("SITUS_COMPILE_CACHE", "").strip()
+    return None if text == "0" else text or "regions"
 
 
 def cpp_compilers() -> tuple[str, ...]:

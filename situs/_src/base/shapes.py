@@ -1,14 +1,14 @@
-"""Static shapes: what is known of a tensor's dimensions before it exists.
+"""Static shapes: what is known about a tensor's dimensions before it exists.
 
 A ``TensorShape`` has a rank that may be unknown and dimensions that may be unknown
-(``None``). Eager tensors have fully known shapes; shape rules of ops take and give partial
-ones, so that one rule serves both frontends.
+(``None``). Eager tensors have fully known shapes; shape rules of ops take and return partial
+ones, so that one rule serves eager code and graphs.
 
     >>> broadcast(TensorShape([2, 1]), TensorShape([None, 3]))
     TensorShape([2, 3])
 
-A dimension that is taken out of a shape is an integer, with the ``value`` that TensorFlow 1's programs ask for; an
-unknown one is ``None``, as in TensorFlow 2.
+A dimension of a shape is an integer, with the ``value`` that TensorFlow 1 programs use; an unknown one is ``None``, as
+in TensorFlow 2.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ class Dimension(int):
         value: The size, or another dimension; None makes an `UnknownDimension`.
 
     Raises:
-        ValueError: it is no size.
+        ValueError: it is not a size.
 
     Example:
         >>> TensorShape([2, 3]).dims[1].value
@@ -103,7 +103,7 @@ class UnknownDimension:
         return True
 
     def assert_is_compatible_with(self, other: object) -> None:
-        """Nothing to refuse, but what is no dimension."""
+        """Nothing to refuse, but what is not a dimension."""
         _as_dim(other)
 
     def merge_with(self, other: object) -> Dimension:
@@ -127,7 +127,7 @@ class UnknownDimension:
         return None
 
     def _compared_if_size(self, other: object) -> Any:
-        """None, as nobody knows; what is no size is not equal to it."""
+        """None, as it is unknown; False for what is not a size."""
         try:
             _as_dim(other)
         except (TypeError, ValueError):
@@ -158,6 +158,15 @@ UNKNOWN_DIMENSION = UnknownDimension()
 def dimension_value(dimension: Any) -> Any:
     """The size that a dimension stands for, as a plain integer; anything else, ``None`` too, as it is."""
     return dimension.value if isinstance(dimension, (Dimension, UnknownDimension)) else dimension
+
+
+_spells_dimensions = False
+
+
+def spell_dimensions(spelled: bool) -> None:
+    """Whether shapes show their dimensions as TensorFlow 1 does: ``(?, 3)``, and `Dimension` in what ``repr`` says."""
+    global _spells_dimensions
+    _spells_dimensions = spelled
 
 
 @export("compat.dimension_at_index", v1=("dimension_at_index", "compat.dimension_at_index"), as_is=True)
@@ -373,10 +382,12 @@ class TensorShape:
         return hash(self._dims)
 
     def __repr__(self) -> str:
-        return f"TensorShape({None if self._dims is None else list(self._dims)})"
+        return f"TensorShape({self.dims if _spells_dimensions or self._dims is None else list(self._dims)})"
 
     def __str__(self) -> str:
-        return "<unknown>" if self._dims is None else str(self._dims)
+        if self._dims is None:
+            return "<unknown>"
+        return str(self._dims).replace("None", "?") if _spells_dimensions else str(self._dims)
 
     def __reduce__(self) -> tuple[type[TensorShape], tuple[list[Dim] | None]]:
         return TensorShape, (None if self._dims is None else list(self._dims),)

@@ -1,7 +1,7 @@
 """What ``import situs`` does, and where its names come from.
 
-The names stand in ``situs/__init__.pyi`` and are imported when they are first used. A name that is not there is looked
-for in ``situs.compat.v1``, so that the error can say where it is.
+The names are listed in ``situs/__init__.pyi`` and imported at first use. A name that is missing is looked up in
+``situs.compat.v1``, so that the error can say where it is.
 """
 
 from __future__ import annotations

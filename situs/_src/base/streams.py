@@ -1,15 +1,15 @@
-"""Streams of random numbers: where a draw begins, and how far it moves its stream.
+"""Random streams: the position of a draw, and how far it advances its stream.
 
-A counter-based generator has no state but a place: a key of 64 bits and a counter of 128. Block number n of four words
-of 32 bits is a function of the key and of ``counter + n`` alone (`ops.philox`), so a draw needs to know a `Position`
-only, and who draws next begins further on:
+A counter-based generator has no state but a position: a key of 64 bits and a counter of 128. Block number n of four
+words of 32 bits is a function of the key and of ``counter + n`` alone (`ops.philox`), so a draw only needs a
+`Position`, and the next draw starts further on:
 
     op with seeds (seed, seed2)     key = seed, counter = seed2 * 2**64
     its first draw, m outputs       counter .................... counter + 256 m
     its second draw                                              counter + 256 m ....
 
 These are TensorFlow's rules: what an op reserves depends on how many outputs it makes, not on how many blocks it uses.
-A `Stream` belongs to one operation: of a graph in a session, of a function, or of eager code with its own seed.
+A `Stream` belongs to one operation: of a graph in a session, of a function, or of eager code with an op seed.
 """
 
 from __future__ import annotations
@@ -57,7 +57,8 @@ class Stream:
         """Where the next draw begins; the one after it begins so many blocks further on."""
         with self._lock:
             begin = self._next
-            self._next = begin.skip(blocks)
+            key, counter = begin
+            self._next = Position(key, (counter + blocks) % COUNTERS)
         return begin
 
     def __repr__(self) -> str:

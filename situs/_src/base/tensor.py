@@ -1,8 +1,8 @@
-"""``Tensor``: what both frontends pass around.
+"""``Tensor``: the base class of all tensors.
 
-This is the common face of eager tensors (`runtime.eager.tensor`), which have a value, and of the
-symbolic tensors of a graph, which do not. The operators (``+``, ``[]``, ``==``, ...) are ops, so
-they are installed on this class from above, by `ops.operators`.
+It is the common interface of eager tensors (`runtime.eager.tensor`), which have a value, and of the symbolic tensors of
+a graph, which do not. The operators (``+``, ``[]``, ``==``, ...) are ops, so they are installed on this class by a
+higher layer, `ops.operators`.
 """
 
 from __future__ import annotations

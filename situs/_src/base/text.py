@@ -1,4 +1,4 @@
-"""``tf.compat.as_bytes`` and its kin: bytes and text from one another, as programs for two Pythons wrote it."""
+"""``tf.compat.as_bytes`` and the like: conversions between bytes and text."""
 
 from __future__ import annotations
 

@@ -1,20 +1,20 @@
-"""Structures: what tensors stand in, taken apart and put together. There is no other code that knows what one is.
+"""Structures of tensors: flatten and unflatten. This is the only code that knows what a structure is.
 
     take_apart([x, {"b": y, "a": None}])   ->   form, [x, y]
     put_together(form, [1, 2])             ->   [1, {"b": 2, "a": None}]
     str(form)                              ->   [*, {a: None, b: *}]
 
-    kind                                        its parts                      made again as
+    kind                                        its children                   rebuilt as
     list, tuple, any other sequence             its items                      the same class
     named tuple, class made with attrs          its fields                     the same class
     any mapping                                 its values, by sorted keys     the same class, keys in their own order
     keys(), values(), items(); range            its items                      a list
-    a class with ``__tf_flatten__``             what that says                 by its ``__tf_unflatten__``
+    a class with ``__tf_flatten__``             its result                     by its ``__tf_unflatten__``
     a composite: slices, an optional            its components                 by its spec, or the same class
 
-Strings, bytes, arrays, tensors, sets, dataclasses without that method and None are leaves. A form is what is left when
-the leaves are gone: it is compared with ``==`` and can be a key. Whoever goes down into what a program gave counts the
-levels with `deeper`, and so comes to an end.
+Strings, bytes, arrays, tensors, sets, dataclasses without that method and None are leaves. A form (treedef) is the
+structure without its leaves: it is compared with ``==`` and hashable. Recursive functions over users' structures count
+the depth with `deeper`, and so terminate.
 """
 
 from __future__ import annotations
@@ -396,7 +396,7 @@ def take_apart(
 
     Args:
         structure: A structure of anything.
-        keep: Says what to put into the form in the place of a leaf; `LEAF` takes it out. By default everything but
+        keep: Says what to put into the form instead of a leaf; `LEAF` takes it out. By default everything but
             None is taken out.
         whole: Says which structures count as leaves.
         composites: Whether the tensors are taken out of what holds them.

@@ -1,8 +1,8 @@
-"""The types that signatures share: what functions take for a tensor, a dtype, a shape, an axis, a path.
+"""The types that signatures share: what functions accept as a tensor, a dtype, a shape, an axis, a path.
 
-They are wide where TensorFlow is: what a function takes for a tensor is whatever `convert_to_tensor` makes one of. As
-in NumPy (``numpy.typing``) and JAX (``jax.typing``), a name that ends in ``Like`` is what may be given, and what comes
-back is the type itself: ``ArrayLike`` goes in, a `Tensor` comes out.
+They are as permissive as TensorFlow: a function accepts as a tensor whatever `convert_to_tensor` can convert. As in
+NumPy (``numpy.typing``) and JAX (``jax.typing``), a name that ends in ``Like`` is for arguments, and results have the
+type itself: ``ArrayLike`` in, `Tensor` out.
 
     def reduce_sum(input_tensor: ArrayLike, axis: AxisLike | None = None, ...) -> Tensor
 """

@@ -1,12 +1,13 @@
-"""What holds on to the devices of this process: tensors, variables, sessions and functions, found when someone asks.
+"""What keeps the devices of this process in use: tensors, variables, sessions and functions, found on demand.
 
-Everything that Python holds is known to its garbage collector: that is looked through. What lies on ``CPU:0`` does not
-count (`config.reset` says why), nor do sessions that are closed and functions that have not run.
+Everything that Python references is known to its garbage collector, which is scanned. What is on ``CPU:0`` does not
+count (`config.reset` says why), nor do closed sessions and functions that have not run.
 """
 
 from __future__ import annotations
 
 import gc
+import sys
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
@@ -46,9 +47,23 @@ def lines_of_alive() -> list[str]:
     """A line for each kind of thing that holds on to devices, and for each GPU one with the lines of the program."""
     for forget in on_release:  # what is kept for the next time only
         forget()
+    _drop_hidden_results()
     gc.collect()
     found = list(_alive().lines())
     return [*found, *_held_by_line()] if found else []
+
+
+def _drop_hidden_results() -> None:
+    """Drops the last results of cells that IPython still holds after ``%reset -f out``.
+
+    It removes ``_``, ``__`` and ``___`` from the user's variables, and keeps them in a second dictionary, of which the
+    user knows nothing.
+    """
+    shell = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()
+    hidden, seen = getattr(shell, "user_ns_hidden", {}), getattr(shell, "user_ns", {})
+    for name in ("_", "__", "___"):
+        if name in hidden:
+            hidden[name] = seen.get(name, "")
 
 
 def _alive() -> _Alive:

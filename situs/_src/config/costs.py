@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 def profile(save: bool = True, links: bool = True) -> AbstractContextManager[Profile]:
     """Measures what the operations of graphs cost that run meanwhile, and copies between devices.
 
-    Recorded runs are slower: each call is timed by itself, and cards are waited for. The first run of each program is
+    Recorded runs are slower: each call is timed by itself, and GPUs are waited for. The first run of each program is
     not recorded, because in it kernels are chosen and memory is taken.
 
     Args:

@@ -20,9 +20,9 @@ if TYPE_CHECKING:
 
 @export("config.list_physical_devices", "config.experimental.list_physical_devices", as_is=True)
 def list_physical_devices(device_type: str | None = None) -> list[PhysicalDevice]:
-    """Lists the CPU and the cards of this machine, or those of one type.
+    """Lists the CPU and the GPUs of this machine, or those of one type.
 
-    Touches no card and does not fix the set of logical devices.
+    Touches no GPU and does not fix the set of logical devices.
     """
     return process.physical(device_type)
 
@@ -77,7 +77,7 @@ def set_logical_device_configuration(
 
 @export("config.set_virtual_gpus", as_is=True)
 def set_virtual_gpus(count: int, memory: int | str = DEFAULT_VIRTUAL_GPU_BYTES) -> None:
-    """Uses virtual GPUs, which the CPU stands in for, in place of cards.
+    """Uses virtual GPUs, which the CPU stands in for, in place of GPUs.
 
     Args:
         count: How many.

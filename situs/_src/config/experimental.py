@@ -1,4 +1,4 @@
-"""``tf.config.experimental``: older spellings of device settings, details of cards, policies, use of memory."""
+"""``tf.config.experimental``: older names of device settings, details of GPUs, policies, memory use."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ __all__ = [
 
 @export("config.experimental.enable_op_determinism", as_is=True)
 def enable_op_determinism() -> None:
-    """Lets every op give the same bits each time it runs with the same inputs, at some cost of speed on a card.
+    """Lets every op give the same bits each time it runs with the same inputs, at some cost of speed on a GPU.
 
     Random ops then need a seed, of their own or ``tf.random.set_seed``'s. It holds for the whole process.
     """
@@ -58,9 +58,9 @@ def enable_op_determinism() -> None:
 
 @export("config.experimental.enable_tensor_float_32_execution", as_is=True)
 def enable_tensor_float_32_execution(enabled: bool) -> None:
-    """Says whether cards may compute products of float32 by TensorFloat-32; they do by default, as in TensorFlow.
+    """Says whether GPUs may compute products of float32 by TensorFloat-32; they do by default, as in TensorFlow.
 
-    It holds for the whole process, PyTorch's own code included, once a card is used.
+    It holds for the whole process, PyTorch's own code included, once a GPU is used.
     """
     from situs._src.runtime.eager import precision  # here, because it loads PyTorch
 
@@ -69,7 +69,7 @@ def enable_tensor_float_32_execution(enabled: bool) -> None:
 
 @export("config.experimental.tensor_float_32_execution_enabled", as_is=True)
 def tensor_float_32_execution_enabled() -> bool:
-    """Returns whether cards may compute products of float32 by TensorFloat-32."""
+    """Returns whether GPUs may compute products of float32 by TensorFloat-32."""
     from situs._src.runtime.eager import precision
 
     return precision.tensor_float_32()
@@ -77,7 +77,7 @@ def tensor_float_32_execution_enabled() -> bool:
 
 @export("config.experimental.get_device_details", as_is=True)
 def get_device_details(device: PhysicalDevice) -> dict[str, Any]:
-    """Returns what is known of a card: ``device_name`` and ``compute_capability``; empty for a CPU."""
+    """Returns what is known of a GPU: ``device_name`` and ``compute_capability``; empty for a CPU."""
     if not isinstance(device, PhysicalDevice):
         raise ArgumentError(f"device must be a tf.config.PhysicalDevice, but got: {device!r}")
     card = process.card_of(device)
@@ -90,7 +90,7 @@ def get_device_details(device: PhysicalDevice) -> dict[str, Any]:
 def set_memory_growth(device: PhysicalDevice, enable: bool) -> None:
     """Starts with little memory of a GPU and takes more as the program needs it.
 
-    Works on a card that is split with memory limits as well, before or after it is split: then the memory grows
+    Works on a GPU that is split with memory limits as well, before or after it is split: then the memory grows
     up to the limit. TensorFlow refuses that.
 
     Raises:
@@ -115,7 +115,7 @@ def get_memory_info(device: str) -> dict[str, int]:
 
     Returns:
         ``current``, what tensors hold now; ``peak``, what they held at most; ``reserved``, what is taken from the
-        card for them; ``limit``, what they may hold.
+        GPU for them; ``limit``, what they may hold.
 
     Raises:
         ValueError: there is no such GPU.
@@ -177,7 +177,7 @@ def _find(name: str) -> Device:
 def _read(name: str) -> DeviceSpec:
     try:
         found = parse_spec(name)
-    except (InvalidArgumentError, TypeError):  # TypeError: what cannot be a key is no name
+    except (InvalidArgumentError, TypeError):  # TypeError: what cannot be a key is not a name
         found = EMPTY
     if found.device_type is None or found.device_index is None or found.device_index < 0:
         raise ArgumentError(

@@ -28,10 +28,10 @@ def set_per_process_memory_fraction(fraction: float) -> None:
     """Takes this share of each GPU's total memory, and never more.
 
     Args:
-        fraction: Above 0, at most 1; 0.4 takes 40 % of each card.
+        fraction: Above 0, at most 1; 0.4 takes 40 % of each GPU.
 
     Raises:
-        ValueError: there is no such share, or a card is split with memory limits.
+        ValueError: there is no such share, or a GPU is split with memory limits.
         RuntimeError: the devices have been made already.
     """
     policy.set_fraction(fraction)

@@ -1,4 +1,4 @@
-"""``tf.config.optimizer``: whether graphs are compiled that settle; the runtime is loaded only when it is used."""
+"""``tf.config.optimizer``: whether graphs are compiled after some runs; the runtime is loaded only when it is used."""
 
 from __future__ import annotations
 

@@ -1,14 +1,14 @@
-"""``tf.config.reset``: the devices of this process given up, so that they can be configured anew.
+"""``tf.config.reset``: releases the devices of this process, so that they can be configured again.
 
-Devices are fixed at their first use, because tensors, variables, sessions and functions hold on to them. Where none of
-these is left, nothing keeps the devices as they are, and a notebook need not be restarted to have others:
+Devices are fixed at their first use, because tensors, variables, sessions and functions refer to them. If none of these
+is left, the devices can be reconfigured without restarting a notebook:
 
     alive (tensors, variables, sessions, functions)?  --yes-->  refused: what, how many, from which line
         |
         no  -->  devices, visibility, splits, virtual GPUs, memory policies, threads: as at the start
 
-What lies on ``CPU:0`` does not count: that device there always is, and it stays the same. What can be changed at any
-time (soft placement, the log, the placer, seeds) is left alone.
+What is on ``CPU:0`` does not count: that device always exists, and stays the same. Settings that can be changed at any
+time (soft placement, the log, the placer, seeds) are kept.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from situs._src.base.export import export
 
 @export("config.reset", as_is=True)
 def reset() -> None:
-    """Gives up the devices of this process, so that they can be configured anew, as if the program had just begun.
+    """Releases the devices of this process, so that they can be configured again, as if the program had just begun.
 
     Forgotten are the logical devices, which physical ones are visible, how they are split, virtual GPUs, memory
     policies and bounds on threads. Soft placement, the placement log and the placer stay as they are: they can be
@@ -43,9 +43,9 @@ def reset() -> None:
         found = lines_of_alive()
         if found:
             raise StateError(
-                "tf.config.reset() gives the devices up only when nothing is left on them. Still alive:\n"
+                "tf.config.reset() cannot release the devices while something uses them. Still alive:\n"
                 + "\n".join(found)
                 + "\nDelete these (del x) and close sessions first. In a notebook, results of cells stay alive in Out: "
-                "%reset -f out lets go of them."
+                "%reset -f out clears it."
             )
     process.reset()

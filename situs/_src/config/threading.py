@@ -1,4 +1,4 @@
-"""``tf.config.threading``: bounds on the threads of the CPU."""
+"""``tf.config.threading``: limits for the CPU's threads."""
 
 from __future__ import annotations
 

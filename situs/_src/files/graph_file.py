@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+from situs._src.base.drafts import write_whole
 from situs._src.base.errors import DTypeError
 from situs._src.base.export import export
 from situs._src.base.typing import PathLike
-from situs._src.files.drafts import write_whole
 from situs._src.files.paths import as_text as path_text
 from situs._src.files.paths import local, translated
 from situs._src.ir.graph.graph import Graph

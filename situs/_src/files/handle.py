@@ -5,9 +5,9 @@
     for line in tf.io.gfile.GFile("notes.txt"):
         print(line)
 
-It is opened when it is first used, so a missing file is found out by the first ``read``. One that is read and written
-has a position of its own for each: what was written can be read at once. Positions and counts are bytes, in text too;
-a character is never cut in two. Lines end with a line feed and nothing is done to it.
+It is opened lazily, so a missing file is detected by the first ``read``. A file that is read and written has separate
+positions: what was written can be read at once. Positions and counts are bytes, in text mode too; a character is never
+split. Lines end with a line feed, which is not translated.
 """
 
 from __future__ import annotations
@@ -158,7 +158,7 @@ class GFile:
     # Its life.
 
     def close(self) -> None:
-        """Closes the file; using it again opens it anew."""
+        """Closes the file; using it again opens it again."""
         files, self._file, self._reader = (self._reader, self._file), None, None
         for file in files:
             if file is not None:

@@ -1,4 +1,4 @@
-"""Names of files that fit patterns: ``tf.io.matching_files``."""
+"""File names that match patterns: ``tf.io.matching_files``."""
 
 from __future__ import annotations
 

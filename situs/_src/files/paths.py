@@ -1,4 +1,4 @@
-"""Paths as programs give them, as places on this machine, and what the operating system says of them.
+"""Paths given by programs, resolved on this machine, and errors of the operating system.
 
 local("file:///tmp/x")      Path("/tmp/x")
 local("gs://bucket/x")      UnimplementedError
@@ -35,7 +35,7 @@ from situs._src.base.typing import PathLike
 
 @export("io.gfile.join")
 def join(path: PathLike, *paths: Any) -> Any:
-    """Parts of a path as one, with slashes between them; a part that begins with a slash starts anew."""
+    """Parts of a path as one, with slashes between them; a part that begins with a slash starts again."""
     parts = [os.fspath(part) if isinstance(part, os.PathLike) else part for part in (path, *paths)]
     if not all(isinstance(part, type(parts[0])) and isinstance(part, (str, bytes)) for part in parts):
         raise DTypeError(f"The parts of a path must all be str or all be bytes, got {(path, *paths)!r}")
@@ -52,7 +52,7 @@ def as_text(path: PathLike) -> str:
     """A path as a string.
 
     Raises:
-        TypeError: it is no string, bytes or path.
+        TypeError: it is not a string, bytes or path.
     """
     if not isinstance(path, (str, bytes, os.PathLike)):
         raise DTypeError(f"Expected binary or unicode string, got {path!r}")
@@ -67,7 +67,7 @@ def as_texts(paths: Any, what: str) -> list[str]:
         what: What they are, for the message.
 
     Raises:
-        TypeError: this is no list, or something else is in it.
+        TypeError: this is not a list, or something else is in it.
     """
     try:
         items = None if isinstance(paths, (str, bytes)) else iter(paths)

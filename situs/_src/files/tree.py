@@ -1,9 +1,9 @@
-"""Folders and whole files: asking, listing, copying, deleting; the functions of ``tf.io.gfile``.
+"""Folders and whole files: queries, listing, copying, deleting; the functions of ``tf.io.gfile``.
 
     makedirs("run/1")
     glob("run/*")        ["run/1"]
 
-Listings are sorted, so that programs do the same on every machine.
+Listings are sorted, so that programs are deterministic.
 """
 
 from __future__ import annotations
@@ -94,7 +94,7 @@ def _matches(pattern: str) -> list[str]:
 
 @export("io.gfile.walk")
 def walk(top: PathLike, topdown: bool = True, onerror: Any = None) -> Iterator[tuple[str, list[str], list[str]]]:
-    """Goes through a tree of folders: the path, the folders and the files of each; nothing if there is no such folder.
+    """Goes through a tree of folders: the path, the folders and the files of each; nothing if there is none.
 
     Args:
         top: The folder to begin with.

@@ -1,1 +1,1 @@
-"""How much of a card's memory a program takes."""
+"""GPU memory: policies, and tracking of allocations."""

@@ -1,19 +1,18 @@
-"""The ledger: what the tensors of each GPU hold, exactly, at every moment.
+"""The ledger: the exact memory use of each GPU's tensors, at any moment.
 
-An *account* belongs to one logical GPU (``device.account``; a CPU has none). What is entered is a
-*storage*, the block of memory behind one or more tensors, when the first of them is made:
+An *account* belongs to one logical GPU (``device.account``; a CPU has none). The unit is a *storage*, the block of
+memory behind one or more tensors, which is entered when the first of them is created:
 
     account.hold(storage, key, size, op, made_at)       entered once, however many views it has
-    ... the last tensor that uses it goes ...            struck out, without anything being called
+    ... the last tensor that uses it is freed ...        removed, without any callback
 
-A `Holding` is a weak reference, and what happens when its storage goes is one ``deque.append``: no
-lock, no Python code, so tensors may go at any time, in any thread. The deaths are counted before the
-next entry is made or read, so `current` is the sum of live storages whenever anyone looks, and `peak`
-is never too small.
+A `Holding` is a weak reference, and freeing its storage costs one ``deque.append``: no lock, no Python code, so tensors
+may be freed at any time, in any thread. The frees are counted before the next entry is made or read, so `current` is
+the sum of live storages whenever it is read, and `peak` is never too small.
 
-Where the driver's allocator serves one device alone it keeps the totals itself (``meter``), and only
-large tensors are entered, to be able to say what they are. Elsewhere (virtual GPUs, several logical
-GPUs on one card) every storage is entered, and one that would exceed the limit is refused.
+Where the driver's allocator serves one device alone it keeps the totals itself (``meter``), and only large tensors are
+entered, to be able to report them. Elsewhere (virtual GPUs, several logical GPUs on one physical GPU) every storage is
+entered, and one that would exceed the limit is rejected.
 """
 
 from __future__ import annotations
@@ -31,7 +30,7 @@ from situs._src.base.devices.inventory import process
 from situs._src.base.devices.logical import Device
 
 REGION = 2 * 2**20  # what a growing device takes at a time, at least
-LISTED_FROM = 64 * 2**10  # bytes: on a card with a meter, smaller tensors are in the total only
+LISTED_FROM = 64 * 2**10  # bytes: on a GPU with a meter, smaller tensors are in the total only
 
 
 class LimitReached(MemoryError):  # noqa: N818 -- users never see it: they get a ResourceExhaustedError
@@ -49,7 +48,7 @@ class LimitReached(MemoryError):  # noqa: N818 -- users never see it: they get a
 
 
 class Usage(NamedTuple):
-    """The figures of one device, in bytes: held by tensors now and at most, taken from the card, and the bound."""
+    """The figures of one device, in bytes: held by tensors now and at most, taken from the GPU, and the bound."""
 
     current: int
     peak: int
@@ -90,7 +89,7 @@ class Account:
     def __init__(self, device: Device, limit: int, growing: bool = False) -> None:
         self.device = device
         self.limit = limit
-        self.growing = growing  # whether memory is taken from the card as it is needed, rather than at first use
+        self.growing = growing  # whether memory is taken from the GPU as it is needed, rather than at first use
         self.listed_from = 0  # bytes: smaller storages are not entered
         self.meter: Meter | None = None
         self.used = False  # whether anything has ever been held
@@ -99,7 +98,7 @@ class Account:
         self._holdings: dict[int, Holding] = {}
         self._current = self._peak = 0
         self._torn = False  # while an entry is made or struck out
-        self._reserved = 0  # what a virtual GPU has taken from its card, as a real one would
+        self._reserved = 0  # what a virtual GPU has taken from its physical GPU, as a real one would
         self._events: list[Event] | None = None
         self._reset_meter: Callable[[], None] = lambda: None
 
@@ -124,7 +123,8 @@ class Account:
             LimitReached: it does not fit. Nothing is entered.
         """
         with self._lock:
-            self._settle()
+            if self._gone or self._torn:
+                self._settle()
             if key in self._holdings or size == 0:
                 return
             if self.meter is None and self._current + size > self.limit:
@@ -140,9 +140,11 @@ class Account:
         self.used = True
         self._holdings[key] = holding
         self._current += size
-        self._peak = max(self._peak, self._current)
-        self._reserved = max(self._reserved, min(self.limit, _regions(self._current)))
-        self._note(holding, size)
+        if self.meter is None:  # else the allocator counts these
+            self._peak = max(self._peak, self._current)
+            self._reserved = max(self._reserved, min(self.limit, _regions(self._current)))
+        if self._events is not None:
+            self._note(holding, size)
         self._torn = False
 
     def rename(self, key: int, op: str) -> None:
@@ -165,11 +167,12 @@ class Account:
             holding = self._gone.popleft()
             if self._holdings.pop(holding.key, None) is not None:
                 self._current -= holding.size
-                self._note(holding, -holding.size)
+                if self._events is not None:
+                    self._note(holding, -holding.size)
         self._torn = False
 
     def _mend(self) -> None:
-        """Counts anew: an interrupt at the keyboard has come between two lines that belong together."""
+        """Counts again: an interrupt at the keyboard has come between two lines that belong together."""
         self._gone.clear()
         self._holdings = {key: holding for key, holding in self._holdings.items() if holding() is not None}
         self._current = sum(holding.size for holding in self._holdings.values())
@@ -187,7 +190,7 @@ class Account:
         return self.listed_from == 0
 
     def usage(self) -> Usage:
-        """What is held now, was held at most, is taken from the card, and the bound."""
+        """What is held now, was held at most, is taken from the GPU, and the bound."""
         with self._lock:
             self._settle()
             if self.meter is not None:
@@ -214,7 +217,7 @@ class Account:
             self._reset_meter()
 
     def released(self) -> None:
-        """Gives back what a virtual GPU had taken from its card and does not use."""
+        """Gives back what a virtual GPU had taken from its GPU and does not use."""
         with self._lock:
             self._settle()
             self._reserved = min(self.limit, _regions(self._current))

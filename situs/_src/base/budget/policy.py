@@ -1,13 +1,13 @@
-"""Memory policies: how much of each card a program takes, and when.
+"""Memory policies: how much of each GPU's memory a program reserves, and when.
 
-    map all     nearly all free memory, taken when the card is first used (the default)
+    map all     nearly all free memory, reserved when the GPU is first used (the default)
     growth      starts small and grows with the program; combines with the other two
-    fraction    a share of the card's total memory, taken at once: a true bound
-    limit       so many megabytes for each logical GPU of a card, taken at once
+    fraction    a share of the GPU's total memory, reserved at once: a hard limit
+    limit       a number of megabytes for each logical GPU of a physical GPU, reserved at once
 
-What the program asked for is `current`; what that means for one logical GPU is `of(device)`. A policy
-is settled when the devices are made; a session's options count until a GPU is first used.
-`runtime.eager.cuda_memory` carries policies out on a real card, `base.budget.ledger` on a virtual one.
+The program's request is `current`; its effect on one logical GPU is `of(device)`. A policy is fixed when the devices
+are created; a session's options count until a GPU is first used. `runtime.eager.cuda_memory` applies policies to a real
+GPU, `base.budget.ledger` to a virtual one.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _TOO_LATE = "Physical devices cannot be modified after being initialized"
 
 @dataclass
 class MemoryPolicy:
-    """What the program asked for: growth everywhere or per card, and a fraction of every card."""
+    """What the program asked for: growth everywhere or per GPU, and a fraction of every GPU."""
 
     everywhere: bool = False
     growth: dict[PhysicalDevice, bool] = field(default_factory=dict)
@@ -41,7 +41,7 @@ current = MemoryPolicy()
 
 
 def set_growth(device: PhysicalDevice, enable: bool) -> None:
-    """Turns growth of the memory taken from one card on or off."""
+    """Turns growth of the memory taken from one GPU on or off."""
     if process.card_of(device) is None:
         raise ArgumentError("Cannot set memory growth on non-GPU and non-Pluggable devices")
     wanted = settings.switch(enable, "enable")
@@ -49,7 +49,7 @@ def set_growth(device: PhysicalDevice, enable: bool) -> None:
 
 
 def set_growth_everywhere(enable: bool) -> None:
-    """Turns growth of the memory taken from every card on or off, also of cards that are still to be chosen."""
+    """Turns growth of the memory taken from every GPU on or off, also of GPUs that are still to be chosen."""
     wanted = settings.switch(enable, "enabled")
     changed = any(_asked_growth(card) != wanted for card in process.physical("GPU"))
     process.change(changed or not process.initialized, _TOO_LATE, lambda: _grow_everywhere(wanted))
@@ -61,7 +61,7 @@ def _grow_everywhere(wanted: bool) -> None:
 
 
 def get_growth(device: PhysicalDevice) -> bool:
-    """Whether the memory taken from one card grows with the program."""
+    """Whether the memory taken from one GPU grows with the program."""
     if process.card_of(device) is None:
         raise ArgumentError("Cannot get memory growth of non-GPU and non-Pluggable devices")
     settled = [found.growth for gpu, found in _in_force.items() if gpu.physical == device]
@@ -69,7 +69,7 @@ def get_growth(device: PhysicalDevice) -> bool:
 
 
 def set_fraction(fraction: float) -> None:
-    """Bounds what this process takes of every card to a share of its total memory."""
+    """Bounds what this process takes of every GPU to a share of its total memory."""
     wanted = check_fraction(fraction)
     _refuse_fraction_of_split_cards()
     process.change(current.fraction != wanted, _TOO_LATE, lambda: setattr(current, "fraction", wanted))
@@ -79,13 +79,13 @@ def check_fraction(fraction: object) -> float:
     """The fraction as a number.
 
     Raises:
-        InvalidArgumentError: it is not one, or there is no such share of a card.
+        InvalidArgumentError: it is not one, or there is no such share of a GPU.
     """
     value = settings.number(fraction)
     if not 0.0 < value <= 1.0:
         raise ArgumentError(
             f"The fraction of a GPU's memory is a number above 0 and at most 1, got {shown(fraction)}. "
-            "For example 0.4 takes 40 % of each card."
+            "For example 0.4 reserves 40 % of each GPU."
         )
     return value
 
@@ -93,8 +93,8 @@ def check_fraction(fraction: object) -> float:
 # What contradicts itself.
 
 _CONTRADICTION = (
-    "It's invalid to set per_process_gpu_memory_fraction when virtual_devices is set. {found} Either take a fraction "
-    "of whole cards, or split them with memory limits whose sum is that share of the card."
+    "It's invalid to set per_process_gpu_memory_fraction when virtual_devices is set. {found} Either set a fraction "
+    "of whole GPUs, or split them with memory limits whose sum is that share of the GPU."
 )
 
 
@@ -105,9 +105,9 @@ def _refuse_fraction_of_split_cards() -> None:
 
 
 def refuse_split_of_fraction(card: PhysicalDevice) -> None:
-    """Raises if a fraction of every card has been asked for, so that `card` cannot be split."""
+    """Raises if a fraction of every GPU has been asked for, so that `card` cannot be split."""
     if current.fraction is not None:
-        found = f"{card.name} is to be split, and a fraction of {current.fraction:g} is set."
+        found = f"{card.name} would be split, but a fraction of {current.fraction:g} is set."
         raise ArgumentError(_CONTRADICTION.format(found=found))
 
 
@@ -124,7 +124,7 @@ class Policy:
     Args:
         kind: ``"map all"``, ``"growth"``, ``"fraction"`` or ``"limit"``.
         growth: Whether memory is taken as it is needed, rather than at first use.
-        limit: The bound in bytes; None for a whole card, which bounds itself.
+        limit: The bound in bytes; None for a whole GPU, which bounds itself.
         text: The policy for people: ``"limit 1024 MiB, growing"``.
     """
 
@@ -209,7 +209,7 @@ process.on_reset(_forget)
 
 @dataclass(frozen=True)
 class Request:
-    """A session's wishes: growth, a fraction, the parts of cards; what is left out stays as it is."""
+    """A session's wishes: growth, a fraction, the parts of GPUs; what is left out stays as it is."""
 
     growth: bool = False
     fraction: float | None = None

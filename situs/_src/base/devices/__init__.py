@@ -1,1 +1,1 @@
-"""Devices: how they are named, found, configured and asked for."""
+"""Devices: names, discovery, configuration and scopes."""

@@ -1,17 +1,17 @@
-"""CPUs that advertise AMX and trap: found out safely, and kept away from.
+"""CPUs that advertise AMX but trap: detected safely, and avoided.
 
-On some virtual machines the CPU says that it has AMX, Intel's instructions for products of matrices, and ends a process
-that uses them. oneDNN, which computes PyTorch's bfloat16 products, believes the CPU. Whether AMX works can only be
-found out by using it, so a child process does, which may die:
+On some virtual machines the CPU reports AMX, Intel's matrix instructions, but kills a process that uses them. oneDNN,
+which computes PyTorch's bfloat16 products, relies on the report. Whether AMX works can only be found out by using it,
+so a child process does, which may die:
 
-    amx_tile in /proc/cpuinfo?     no: nothing to do, which is the case of most machines
-    ONEDNN_MAX_CPU_ISA set?        the user's choice counts
-    kept in the user's cache?      for this CPU, kernel and PyTorch: that counts
-    a probe in a child process     products of bfloat16, held to ever older instructions until one is survived; kept
+    amx_tile in /proc/cpuinfo?     no: nothing to do, as on most machines
+    ONEDNN_MAX_CPU_ISA set?        the user's choice is respected
+    cached?                        for this CPU, kernel and PyTorch: that result is used
+    a probe in a child process     bfloat16 products, with ever older instructions until it survives; cached
     -> ONEDNN_MAX_CPU_ISA          set before the first op, which is when oneDNN reads it; child processes inherit it
 
-A probe that could not be run, or did not end in time, says nothing: oneDNN is then kept from AMX, and the next process
-tries again.
+A probe that could not be run, or did not end in time, is inconclusive: oneDNN then does not use AMX, and the next
+process tries again.
 """
 
 from __future__ import annotations
@@ -123,7 +123,7 @@ def survives(limit: str, program: str = PROBE, patience: float = PATIENCE) -> bo
         )
     except (OSError, subprocess.TimeoutExpired):
         return None
-    if done.returncode == -signal.SIGKILL or b"ready" not in done.stdout:  # killed by others, or torch is not to be had
+    if done.returncode == -signal.SIGKILL or b"ready" not in done.stdout:  # killed by others, or torch is not available
         return None
     return done.returncode == 0 and b"survived" in done.stdout
 

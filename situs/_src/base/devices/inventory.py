@@ -1,13 +1,13 @@
 """The devices of this process: found, configured, then fixed at first use.
 
-    discover  ->  configure (visible, split, virtual)  ->  first use: logical devices made, fixed
+    discover  ->  configure (visible, split, virtual)  ->  first use: logical devices created, fixed
         ^                                                                   |
         +------------------------------ reset ------------------------------+
 
-Everything that shapes the set of devices is set before the first op, constant or
-``list_logical_devices``. Setting the same value again later is fine; another value raises
-``AlreadyInitializedError``, which says what to move to the top of the program. After a reset, which
-`config.reset` allows when nothing is left on the devices, another value is as good as the first.
+Everything that determines the set of devices must be set before the first op, constant or ``list_logical_devices``.
+Setting the same value again later is fine; another value raises ``AlreadyInitializedError``, which says what to move to
+the top of the program. After a reset, which `config.reset` allows if nothing is left on the devices, everything can be
+set again.
 
 One `Inventory` serves the process (`base.devices.inventory.process`); tests make their own.
 """
@@ -24,7 +24,7 @@ from situs._src.base.devices.virtual import virtual_cards
 from situs._src.base.errors import AlreadyInitializedError, ArgumentError, NotFoundError, shown
 
 MIB = 2**20
-MOST_MEGABYTES = 2**40  # more than any card has, and a float holds its bytes exactly
+MOST_MEGABYTES = 2**40  # more than any GPU has, and a float holds its bytes exactly
 Configurations = tuple[LogicalDeviceConfiguration, ...]
 
 
@@ -48,7 +48,7 @@ class Inventory:
     # Physical devices: answered without making the logical ones.
 
     def physical(self, device_type: str | None = None) -> list[PhysicalDevice]:
-        """The CPU and the cards (or the virtual ones in their place) of this process."""
+        """The CPU and the GPUs (or the virtual ones in their place) of this process."""
         gpus = [PhysicalDevice(f"/physical_device:GPU:{i}", "GPU") for i in range(len(self.cards))]
         return _of_type([PhysicalDevice("/physical_device:CPU:0", "CPU"), *gpus], device_type)
 
@@ -69,7 +69,7 @@ class Inventory:
         return self._processor
 
     def card_of(self, device: PhysicalDevice) -> Card | None:
-        """The card behind a physical GPU; None for the CPU.
+        """The GPU behind a physical GPU; None for the CPU.
 
         Raises:
             ValueError: there is no such device.
@@ -89,7 +89,7 @@ class Inventory:
         chosen = list(devices)
         for device in chosen:
             self._check_known(device, device_type)
-        chosen = list(dict.fromkeys(chosen))  # naming a card twice does not make two of it
+        chosen = list(dict.fromkeys(chosen))  # naming a GPU twice does not make two of it
         with self._lock:
             kept = [] if device_type is None else [d for d in self.visible() if d.device_type != device_type]
             self.change(
@@ -122,11 +122,11 @@ class Inventory:
             )
 
     def on_split(self, check: Callable[[PhysicalDevice], None]) -> None:
-        """Calls `check` with every card that is to be split: how upper layers refuse what contradicts them."""
+        """Calls `check` with every GPU that is to be split: how upper layers refuse what contradicts them."""
         self._on_split.append(check)
 
     def resize(self, device: PhysicalDevice, parts: Configurations) -> None:
-        """Gives the logical GPUs of a card other limits; their number stays, and nothing of them is used yet."""
+        """Changes the limits of the logical GPUs of a physical GPU; their number stays, and none is in use yet."""
         check_parts(device, parts, self.card_of(device))
         with self._lock:
             own = sorted((d for d in self.devices() if d.physical == device), key=lambda d: d.index)
@@ -135,7 +135,7 @@ class Inventory:
             self._split[device] = parts
 
     def set_virtual_gpus(self, request: settings.VirtualGpus) -> None:
-        """Uses virtual GPUs in place of cards."""
+        """Uses virtual GPUs in place of GPUs."""
 
         def apply() -> None:
             self._virtual, self._cards, self._visible = request, None, None
@@ -155,8 +155,8 @@ class Inventory:
             if changed and self._devices is not None:
                 raise AlreadyInitializedError(
                     f"{message}. Move this call to the top of the program, before the first op, constant or "
-                    "tf.config.list_logical_devices(); or call tf.config.reset() before it, which gives the devices up "
-                    "once nothing is left on them."
+                    "tf.config.list_logical_devices(); or call tf.config.reset() before it, which releases the devices "
+                    "once nothing uses them."
                 )
             if changed:
                 apply()
@@ -196,7 +196,7 @@ class Inventory:
         return self._devices
 
     def restart(self) -> None:
-        """Lets the devices be settled anew, as tests of libraries do between programs; those that stay are the same."""
+        """Lets the devices be settled again, for tests; devices that remain stay the same objects."""
         with self._lock:
             self._before = (*self._before, *(d for d in self._devices or () if d not in self._before))
             self._devices, self._visible, self._split = None, None, {}
@@ -236,7 +236,7 @@ class Inventory:
         return tuple(sorted(devices, key=lambda device: device.rank))
 
     def _parts(self, physical: PhysicalDevice) -> Configurations:
-        """What is made of a physical device; an empty list leaves a card whole, as in TensorFlow."""
+        """What is made of a physical device; an empty list leaves a GPU whole, as in TensorFlow."""
         whole = (LogicalDeviceConfiguration(),)
         found = self._split.get(physical, whole)
         return whole if not found and physical.device_type == "GPU" else found
@@ -266,7 +266,7 @@ def _number(device: PhysicalDevice) -> int:
 
 
 def limit_of(part: LogicalDeviceConfiguration) -> int:
-    """The memory limit of a part of a card, in bytes."""
+    """The memory limit of a part of a GPU, in bytes."""
     return int(min(settings.number(part.memory_limit), MOST_MEGABYTES) * MIB)
 
 
@@ -287,7 +287,7 @@ def check_parts(device: PhysicalDevice, parts: Configurations, card: Card | None
     if card is not None and sum(map(limit_of, parts)) > card.memory_bytes:
         raise ArgumentError(
             f"The memory limits {shown([part.memory_limit for part in parts])} (MB) for {device.name} add up to more "
-            f"than the card's {card.memory_bytes / MIB:.0f} MB. Ask for less."
+            f"than the GPU's {card.memory_bytes / MIB:.0f} MB. Ask for less."
         )
 
 
@@ -300,7 +300,7 @@ def _check_gpu_part(part: LogicalDeviceConfiguration) -> None:
     if not settings.number(part.memory_limit) > 0 or limit_of(part) < 1:
         raise ArgumentError(
             f"A memory limit is a positive number of megabytes, got {shown(part.memory_limit)}. "
-            "Write for example 1024, or leave the card whole to use all of it."
+            "Write for example 1024, or do not split the GPU, to use all of it."
         )
 
 

@@ -1,7 +1,7 @@
 """Logical devices: what programs name and ops run on.
 
-Each is carried by one physical device; one physical device may carry several. All of a
-process's logical devices are made together, once, by `base.devices.inventory`.
+Each belongs to one physical device; one physical device may be split into several. All of a process's logical devices
+are created together, once, by `base.devices.inventory`.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class LogicalDeviceConfiguration(NamedTuple):
     """How to make one logical device out of a physical one.
 
     Args:
-        memory_limit: Megabytes of the card for this logical GPU; required when a GPU is split.
+        memory_limit: Megabytes of the GPU for this logical GPU; required when a GPU is split.
         experimental_priority: Accepted for TensorFlow's programs; streams have one priority here.
         experimental_device_ordinal: Accepted for TensorFlow's programs; the order is the list's.
     """
@@ -86,7 +86,7 @@ class Device:
 
     @property
     def description(self) -> str:
-        """The card's line for the ``Device mapping:`` log; empty for a CPU."""
+        """The GPU's line for the ``Device mapping:`` log; empty for a CPU."""
         return "" if self.card is None else self.card.describe(self.physical_index)
 
     def as_logical_device(self) -> LogicalDevice:

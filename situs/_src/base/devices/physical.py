@@ -1,12 +1,12 @@
-"""Physical devices: the CPU and the cards of this machine, found without touching them.
+"""Physical devices: the CPU and the GPUs of this machine, found without initializing them.
 
-Cards are asked for through NVML, which needs no CUDA context and maps no GPU memory. A
-machine without a driver, without NVML or with a PyTorch that has no CUDA simply has no cards.
+GPUs are queried through NVML, which needs no CUDA context and maps no GPU memory. A machine without a driver, without
+NVML or with a PyTorch that has no CUDA simply has no GPUs.
 
-    NVML's cards --CUDA_DEVICE_ORDER--> ordered --CUDA_VISIBLE_DEVICES--> this process's GPUs
+    NVML's GPUs --CUDA_DEVICE_ORDER--> ordered --CUDA_VISIBLE_DEVICES--> this process's GPUs
 
-A card is identified by its UUID: PyTorch may number the cards in another way than NVML, and
-`runtime.eager.bridge` matches the two by it.
+A GPU is identified by its UUID: PyTorch may number the GPUs differently from NVML, and `runtime.eager.bridge` matches
+the two by it.
 """
 
 from __future__ import annotations
@@ -48,15 +48,15 @@ class Card:
     memory_bytes: int
     uuid: str | None
     numa_node: int = 0
-    speed: int = 0  # cores times clock, to order cards as CUDA's FASTEST_FIRST does
+    speed: int = 0  # cores times clock, to order GPUs as CUDA's FASTEST_FIRST does
 
     @property
     def is_virtual(self) -> bool:
-        """Whether the CPU stands in for this card."""
+        """Whether the CPU stands in for this GPU."""
         return self.uuid is None
 
     def describe(self, index: int) -> str:
-        """The line TensorFlow prints for a card: its number, name, bus id and capability."""
+        """The line TensorFlow prints for a GPU: its number, name, bus id and capability."""
         major, minor = self.compute_capability
         return f"device: {index}, name: {self.name}, pci bus id: {self.pci_bus_id}, compute capability: {major}.{minor}"
 
@@ -76,17 +76,17 @@ def find_processor() -> Processor:
 
 
 def find_cards() -> list[Card]:
-    """The NVIDIA cards that this process may use, in CUDA's order; empty without a usable driver."""
+    """The NVIDIA GPUs that this process may use, in CUDA's order; empty without a usable driver."""
     if not torch_has_cuda():
         return []
     return select_visible(in_cuda_order(nvml_cards()), settings.cuda_visible_devices())
 
 
 def in_cuda_order(cards: Sequence[Card]) -> list[Card]:
-    """Orders cards as CUDA numbers them: by bus id, or by a guess of speed first.
+    """Orders GPUs as CUDA numbers them: by bus id, or by a guess of speed first.
 
     CUDA does not publish its FASTEST_FIRST rule; cores times clock, then the bus id, agrees
-    with it wherever all cards of a machine are alike.
+    with it wherever all GPUs of a machine are alike.
     """
     by_bus = sorted(cards, key=lambda card: card.pci_bus_id)
     if settings.cuda_device_order() == "PCI_BUS_ID":
@@ -124,7 +124,7 @@ def _find_entry(cards: Sequence[Card], entry: str) -> Card | None:
 
 
 def nvml_cards() -> list[Card]:
-    """Every NVIDIA card of the machine, in NVML's order; empty where NVML does not answer."""
+    """Every NVIDIA GPU of the machine, in NVML's order; empty where NVML does not answer."""
     try:
         import pynvml
     except ImportError:

@@ -1,20 +1,19 @@
-"""``with device(...)``: what the program asks for, per thread.
+"""``with device(...)``: device requests, per thread.
 
 A scope is a link in a chain that is walked innermost first:
 
-    with device("/cpu:2"):          fields set further in win, the rest is inherited:
+    with device("/cpu:2"):          inner fields win, the rest is inherited:
         with device("/gpu"):        -> /device:GPU:2
-    with device(None):              the walk stops here: no request at all
+    with device(None):              the walk stops here: no request
     with device(function):          called with the op, whose ``device`` holds the result so far;
-                                    what it returns replaces that; outer scopes go on merging
+                                    its result replaces that; outer scopes are still merged
 
 Eager code completes a request with the local host's ``CPU:0``, so ``/gpu`` means
 ``GPU:0`` and ``''`` at the top means ``CPU:0``, as in TensorFlow.
 
-A `Scope` is interned: entering the same scope again gives the same object. ``memo`` is a
-dictionary for the layer above, which keeps there what it decided under this scope. `forget`
-empties them all when the rules of placement change; `remember` keeps nothing that was decided
-before that.
+A `Scope` is interned: entering the same scope again gives the same object. ``memo`` is a dictionary in which the layer
+above caches its decisions under this scope. `forget` empties them all when the rules of placement change; `remember`
+does not cache decisions that were made before that.
 """
 
 from __future__ import annotations
@@ -68,7 +67,7 @@ class Scope:
         """The scope for `request` inside this one.
 
         None leads out of all scopes. Where functions are called, scopes are not kept: a function may be made
-        anew in every iteration of a loop, and nothing is remembered under it anyway.
+        again in every iteration of a loop, and nothing is remembered under it anyway.
         """
         if request is None:
             return ROOT
@@ -136,7 +135,7 @@ class _Here(threading.local):
         self.graph: Any = None  # the graph that ops are added to; None where they run at once
         self.tapes: tuple[Any, ...] = ()  # what records ops for their gradients
         self.replica: int | None = None  # which of a strategy's this thread is
-        self.asked: list[Request] | None = None  # where somebody wants to know: what is asked for by ``with device``
+        self.asked: list[Request] | None = None  # the requests of ``with device``, if they are recorded
         self.look: Any = None  # what stands for a tensor of another graph, while a gradient of that graph is built
 
 
@@ -224,7 +223,7 @@ def build_into(graph: Any, scope: Scope) -> tuple[Any, Scope]:
 
 
 def record_on(tapes: tuple[Any, ...]) -> tuple[Any, ...]:
-    """Has the ops of this thread recorded on these tapes; returns those before."""
+    """Records this thread's ops on these tapes; returns the previous ones."""
     before = here.tapes
     here.tapes = tapes
     _enter(here.scope)
@@ -241,12 +240,13 @@ def enter(scope: Scope) -> Scope:
 @export(
     "device",
     differs="A function from an op to a device works in eager code too.",
+    v1=(),
 )
 class device:  # noqa: N801 - the name programs use
     """A context in which ops run on the device asked for.
 
     Args:
-        name: A device name, full or partial; a ``DeviceSpec`` or ``LogicalDevice``; a function
+        device_name: A device name, full or partial; a ``DeviceSpec`` or ``LogicalDevice``; a function
             from an op to any of these; or None to ask for nothing.
 
     Example:
@@ -256,8 +256,8 @@ class device:  # noqa: N801 - the name programs use
 
     __slots__ = ("_request",)
 
-    def __init__(self, name: object) -> None:
-        self._request = as_request(name)
+    def __init__(self, device_name: object) -> None:
+        self._request = as_request(device_name)
 
     def __enter__(self) -> device:
         if here.asked is not None:
@@ -276,8 +276,18 @@ class device:  # noqa: N801 - the name programs use
         raise StateError("Exiting device scope without proper scope nesting")
 
 
+@export(v1="device", as_is=True)
+def device_v1(device_name_or_function: object) -> device:
+    """A context in which ops run on the device asked for: by its name, or by a function from an op to a device.
+
+    Args:
+        device_name_or_function: What `tf.device` takes.
+    """
+    return device(device_name_or_function)
+
+
 def _leave_out_of_order(left: device) -> None:
-    """Goes back to where `left` was entered, so that the thread is not left in a scope that nobody exits."""
+    """Goes back to where `left` was entered, so that the thread does not stay in a scope that is never exited."""
     for position in reversed(range(len(here.entered))):
         entered, outer = here.entered[position]
         if entered is left:
@@ -290,7 +300,7 @@ def as_request(name: object) -> Request:
     """What `device` accepts, as a spec, a function or None.
 
     Raises:
-        ValueError: `name` is none of these, or is no device name.
+        ValueError: `name` is none of these, or is not a device name.
     """
     if name is None or isinstance(name, DeviceSpec):
         return name

@@ -5,14 +5,13 @@ A device is named by up to five fields, any of which may be left open:
     /job:localhost/replica:0/task:0/device:GPU:1
      ---job------- --replica- -task- ---type-index
 
-Programs write short forms too: ``/gpu:1``, ``gpu``, ``/device:GPU:*``, ``/job:w/task:3/cpu:0``.
+Programs use short forms too: ``/gpu:1``, ``gpu``, ``/device:GPU:*``, ``/job:w/task:3/cpu:0``.
 The canonical print always spells the long form, upper-case type last.
 
     >>> DeviceSpec.from_string("/gpu:1/job:w").to_string()
     '/job:w/device:GPU:1'
 
-``DeviceSpec`` is a value. ``MutableDeviceSpec`` is the TensorFlow 1 spelling of it, whose
-fields can be set; it exists for the programs that do so.
+``DeviceSpec`` is immutable. ``MutableDeviceSpec`` is its TensorFlow 1 variant, whose fields can be set.
 """
 
 from __future__ import annotations
@@ -41,7 +40,7 @@ class Fields(NamedTuple):
 def _number(field: str, value: Any) -> int | None:
     try:
         return None if value is None else int(value)
-    except Exception:  # whatever an object that is no number raises
+    except Exception:  # whatever an object that is not a number raises
         raise ArgumentError(f"The {field} of a device spec is an integer, got {shown(value)}.") from None
 
 

@@ -2,14 +2,14 @@
 
 The threads of PyTorch's kernels are GNU OpenMP's. Between two kernels, and at the end of each, they spin for some
 milliseconds before they sleep, which is fast while every core is free. With another process on one of the cores, a
-thread that spins keeps that core from the thread that everybody waits for: adding two matrices of 256x256 then takes
-8 ms instead of 8 us. ``GOMP_SPINCOUNT`` bounds the spinning, and is read once, while the library is loaded:
+spinning thread takes that core from the thread that all others wait for: adding two matrices of 256x256 then takes
+8 ms instead of 8 us. ``GOMP_SPINCOUNT`` limits the spinning, and is read once, when the library is loaded:
 
-    import situs    a finder waits for the import of torch, whoever asks for it
-    import torch    the variable is set while torch is loaded, unless the environment chooses; then it is gone again, so
-                    that other programs which this one starts are left alone
+    import situs    an import hook waits for the import of torch
+    import torch    the variable is set while torch is loaded, unless the environment sets it; then it is removed, so
+                    that child processes are not affected
 
-If torch was there first, it has chosen. Why this number: ``docs/decisions/0016-short-spins.md``.
+If torch was imported first, nothing is changed. Why this number: ``docs/decisions/0016-short-spins.md``.
 """
 
 from __future__ import annotations

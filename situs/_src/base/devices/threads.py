@@ -1,7 +1,7 @@
-"""How many threads CPU kernels may use, as the program asked for it.
+"""The requested number of threads of CPU kernels.
 
-``intra`` bounds the threads inside one kernel and is handed to PyTorch when the devices are made;
-``inter`` bounds the ops that a graph runs side by side. 0 leaves the choice to the runtime.
+``intra`` limits the threads inside one kernel and is passed to PyTorch when the devices are created; ``inter`` limits
+the ops that a graph runs in parallel. 0 leaves the choice to the runtime.
 """
 
 from __future__ import annotations

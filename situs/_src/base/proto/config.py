@@ -1,9 +1,9 @@
-"""What a session and a run are asked to do: ``tf.ConfigProto``, ``tf.RunOptions`` and what is inside them.
+"""Options of sessions and runs: ``tf.ConfigProto``, ``tf.RunOptions`` and their parts.
 
     >>> config = ConfigProto(device_count={"CPU": 4}, allow_soft_placement=True)
     >>> config.gpu_options.allow_growth = True
 
-They have all the fields of TensorFlow's; which of them Situs acts on is the business of the session.
+They have all the fields of TensorFlow's; the session determines which of them have an effect.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from situs._src.base.export import export
 from situs._src.base.proto.own import documented
 
 documented(ConfigProto, "The configuration of a session.")
-documented(GPUOptions, "How the cards and their memory are used.")
+documented(GPUOptions, "How GPUs and their memory are used.")
 documented(GraphOptions, "How a graph is prepared before it runs.")
 documented(OptimizerOptions, "How hard a graph is optimised.")
 documented(RunOptions, "The options of one ``session.run``.")

@@ -1,8 +1,8 @@
-"""``tf.train.Example``: a record of named lists, as TFRecord files hold them.
+"""``tf.train.Example``: a record of named lists, as in TFRecord files.
 
     Example(features=Features(feature={"label": Feature(int64_list=Int64List(value=[3]))}))
 
-Their bytes are those of TensorFlow: what either writes, the other reads.
+Their bytes are compatible with TensorFlow's.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Messages from their text, JSON and bytes, with errors of Situs: what is wrong, and in which line.
+"""Parsing messages from text, JSON and bytes, with Situs' errors: what is wrong, and in which line.
 
 >>> from situs._src.base.proto.config import ConfigProto
 >>> parse('device_count { key: "CPU" value: 4 }', ConfigProto()).device_count["CPU"]
@@ -99,7 +99,7 @@ def from_bytes(data: bytes, kind: type[M]) -> M:
 
 
 def read_any(content: bytes, kind: type[M]) -> M:
-    """The message in a file: bytes, text, or the JSON that Situs 0.1 wrote in the place of bytes.
+    """The message in a file: bytes, text, or the JSON that Situs 0.1 wrote instead of bytes.
 
     Raises:
         InvalidArgumentError: it is not one of them.

@@ -1,4 +1,4 @@
-"""Graphs with their variables and collections, and which checkpoints a folder has.
+"""Graphs with their variables and collections, and the checkpoint list of a folder.
 
 >>> print(CheckpointState(model_checkpoint_path="model-3"), end="")
 model_checkpoint_path: "model-3"

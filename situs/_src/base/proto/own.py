@@ -1,11 +1,11 @@
-"""Classes of messages that no package has: their descriptors are put together when they are imported.
+"""Message classes that no package provides: their descriptors are built at import.
 
     Int64List, = message_classes(__name__, {"Int64List": ("Integers.", {"value": (1, "int64*")})})
 
-A type is a scalar's, or the name of a message among them; ``*`` behind it means that the field is repeated, and
-``map<string, Feature>`` a map. Fields that say ``kind`` in the end, ``(1, "BytesList", "kind")``, exclude each other.
+A type is a scalar type, or the name of a message among them; a ``*`` suffix means that the field is repeated, and
+``map<string, Feature>`` a map. Fields that end in ``kind``, ``(1, "BytesList", "kind")``, exclude each other (oneof).
 
-The descriptors are in a pool of their own, under names of their own: a process may have TensorFlow loaded as well.
+The descriptors have a pool and names of their own: a process may have TensorFlow loaded as well.
 """
 
 from __future__ import annotations

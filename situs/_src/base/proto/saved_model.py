@@ -1,7 +1,7 @@
-"""Programs in files: a graph with its variables, signatures, and the objects that a program is given back.
+"""SavedModel messages: a graph with its variables, signatures, and objects.
 
-The messages are TensorFlow's. ``SavedModel`` itself is put together here: its graphs are bytes, which is how messages
-inside of messages are written.
+The messages are TensorFlow's. ``SavedModel`` itself is defined here, with its graphs as bytes, which is how nested
+messages are encoded.
 """
 
 from __future__ import annotations

@@ -1,11 +1,11 @@
-"""What a run has taken: ``tf.RunMetadata`` with the times and the memory of every node.
+"""Statistics of a run: ``tf.RunMetadata`` with the times and the memory of every node.
 
     run_metadata.step_stats.dev_stats[i]          a device: its name and its nodes
       .node_stats[j]                              a node: times in microseconds since all_start_micros
         .all_start_micros, .op_start_rel_micros, .op_end_rel_micros, .all_end_rel_micros
         .memory[k], .output[k]                    an allocator; an output tensor
 
-`runtime.session.timeline` turns it into a trace that a browser shows.
+`runtime.session.timeline` converts it to a trace for a browser.
 """
 
 from __future__ import annotations

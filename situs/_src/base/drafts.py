@@ -1,14 +1,15 @@
-"""Files that get their names when they are complete.
+"""Atomic file writes: files that get their names when they are complete.
 
-    draft = Draft(folder)              .situs-0123456789abcdef.tmp, locked for as long as its writer lives
+    draft = Draft(folder)              .situs-0123456789abcdef.tmp, locked while its writer is alive
     draft.file.write(...)
     draft.finish()                     the bytes are on the disk
-    draft.publish(path)                under its name, which must have been free
-    draft.replace(path)                under its name, in place of the file there was
+    draft.publish(path)                renamed; the name must have been free
+    draft.replace(path)                renamed, replacing an existing file
 
-    write_whole(path, content)         all of that for a file whose content is there already
+    write_whole(path, content)         all of that for known content
+    write_named(path, content)         the same for a user-given path: reports, plans, pictures
 
-A draft that nobody has locked belongs to a writer that is dead.
+A draft that is not locked belongs to a dead writer.
 """
 
 from __future__ import annotations
@@ -84,7 +85,7 @@ class Draft:
 
 
 def _opened(folder: Path) -> tuple[Path, IO[bytes]]:
-    """A new file, locked: tried again if somebody who takes its writer for dead deletes it between the two."""
+    """A new file, locked: retried if another process takes its writer for dead and deletes it in between."""
     while True:
         path = draft_path(folder)
         with _errors_about(folder):
@@ -94,7 +95,7 @@ def _opened(folder: Path) -> tuple[Path, IO[bytes]]:
             fcntl.flock(file.fileno(), fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:  # it is about to be deleted
             is_claimed = True
-        except OSError:  # on a file system without locks nobody sweeps either
+        except OSError:  # on a file system without locks nothing is swept either
             pass
         if not is_claimed and is_at(file.fileno(), path):
             return path, file
@@ -147,14 +148,38 @@ def write_whole(path: Path, content: bytes) -> None:
         sync_folder(path.parent)
 
 
+def write_named(path: Path, content: str) -> None:
+    """Writes a text to a file that a user named: whole or not at all, as `write_whole` does.
+
+    The file that a link leads to is written, and keeps its mode. What is no file, such as a pipe or ``/dev/stdout``, is
+    written to as it is.
+
+    Args:
+        path: The file.
+        content: The text, which may hold halves of characters; these are replaced.
+    """
+    encoded = content.encode("utf-8", "replace")
+    if path.exists() and not path.is_file():
+        path.write_bytes(encoded)
+        return
+    target = path.resolve()
+    with Draft(target.parent) as draft:
+        if target.exists():
+            os.fchmod(draft.file.fileno(), target.stat().st_mode & 0o7777)
+        draft.file.write(encoded)
+        draft.finish()
+        draft.replace(target)
+        sync_folder(target.parent)
+
+
 # Locks.
 
 
 def lock(number: int) -> bool:
-    """Locks an open file; whether that worked. The kernel lets go of a lock when its process ends, however it does."""
+    """Locks an open file; whether that worked. The kernel releases a lock when its process ends, however it does."""
     try:
         fcntl.flock(number, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError:  # somebody else has locked it; or nobody can, and then who knows
+    except OSError:  # locked by another process; or locks are not supported
         return False
     return True
 
