@@ -1,4 +1,4 @@
-"""``tf.AggregationMethod``: names for how gradients that come together are added."""
+"""``tf.AggregationMethod``: names for the ways to sum gradients."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from situs._src.base.export import export
 
 @export("AggregationMethod")
 class AggregationMethod:
-    """How gradients are added; Situs adds them as they come, whichever is asked for."""
+    """How gradients are summed; accepted for TensorFlow's programs, without effect in Situs."""
 
     ADD_N = 0
     DEFAULT = 0

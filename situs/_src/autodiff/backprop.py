@@ -1,11 +1,11 @@
-"""Going back: from the gradients of results to those of what they were computed from.
+"""Backpropagation: from the gradients of results to those of what they were computed from.
 
     records   x --Mul--> y --Sum--> z          newest last
     grads     {z: 1}  ->  {y: ones}  ->  {x: 2 x}
 
-The same for tapes, whose records hold eager tensors, and for graphs, whose operations are turned into records. Each
-record is visited once, newest first; by then all that used its results has been visited, so their gradients
-are whole. What is not on a way from a wanted key to a result is passed over.
+The same for tapes, whose records have eager tensors, and for graphs, whose operations are converted to records. Each
+record is visited once, newest first; by then all uses of its results have been visited, so their gradients are
+complete. Records that are not on a path from a wanted key to a result are skipped.
 """
 
 from __future__ import annotations
@@ -28,13 +28,13 @@ from situs._src.runtime.eager.tape import Keys, Record
 from situs._src.runtime.eager.tensor import EagerTensor
 
 Grads = dict[int, Any]
-Pending = dict[int, list[Any]]  # what has reached a key so far
+Pending = dict[int, list[Any]]  # the gradients accumulated for a key so far
 Beside = Callable[[int], AbstractContextManager[Any]]
 Call = Callable[[Record, Sequence[Any], set[int], Pending], None]
 
 
 class NoGradientError(NotFoundError):
-    """An op on the way has no gradient."""
+    """An op on the path has no gradient."""
 
 
 show_as(NoGradientError, LookupError)
@@ -51,13 +51,14 @@ def backward(
     """The gradients of the wanted keys.
 
     Args:
-        records: What was computed, newest last.
+        records: The computation, newest last.
         grads: The gradients of the results, by key.
-        wanted: The keys to find the gradients of.
-        call: Calls the gradient rule of a record with the gradients of its results, and adds what it makes for keys
-            that are on the way to what is pending.
-        around: The device scope under which gradients that come together are added, where `call` changes it.
-        beside: Gives a context in which the gradients of a key are added, where they go with what made it.
+        wanted: The keys to differentiate with respect to.
+        call: Calls the gradient rule of a record with the gradients of its results, and adds the gradients of keys that
+        are
+            on the path to the pending ones.
+        around: The device scope under which gradients are summed, where `call` changes it.
+        beside: Returns a context in which the gradients of a key are summed, if they belong next to its producer.
     """
     wanted = set(wanted)
     on_the_way = set(wanted)
@@ -71,13 +72,13 @@ def backward(
 
 
 def _taken(key: int, pending: Pending, wanted: set[int], around: Scope | None, beside: Beside | None) -> Any:
-    """What reached a key, in all; nothing will be added to it any more."""
+    """The total gradient of a key; it is complete."""
     grads = pending.get(key) if key in wanted else pending.pop(key, None)
     return None if grads is None else grads[0] if len(grads) == 1 else _total(key, grads, around, beside)
 
 
 def _path(records: Sequence[Record], reached: set[int]) -> list[Record]:
-    """The records of what was computed from some keys; the keys of their results are added to these."""
+    """The records that depend on some keys; the keys of their results are added to these."""
     path = []
     for record in records:
         if _any_in(record.inputs, reached) and not getattr(record.rule, "stops", False):
@@ -94,7 +95,7 @@ def _any_in(keys: Keys, among: set[int]) -> bool:
 
 
 def _total(key: int, grads: list[Any], around: Scope | None, beside: Beside | None) -> Any:
-    """The sum of what came together; kept in the list, so that it is added up once."""
+    """The sum of the gradients; stored in the list, so that it is computed once."""
     if len(grads) > 1:
         before = here.scope if around is None else enter(around)
         try:
@@ -121,27 +122,27 @@ def _sum(grads: list[Any], placed: bool) -> Any:
 
 
 def _by_device(grads: list[Any]) -> list[Any]:
-    """The sums of the gradients of each device, beside that of the first use: only what is left is added elsewhere."""
+    """The sums of the gradients per device, that of the first use first: only these sums are transferred."""
     groups: dict[str, list[Any]] = {}
     for grad in grads:
         groups.setdefault(grad.device, []).append(grad)
     sums = []
     for name in sorted(groups):
-        *others, first = groups[name]  # the last use comes first on the way back
+        *others, first = groups[name]  # the last use comes first in the backward pass
         with first.graph.colocate_with(first.op, ignore_existing=True):
             sums.append(add_n([first, *reversed(others)]) if others else first)
     return sums
 
 
 def _where(grad: Any) -> device | nullcontext[None]:
-    """The device of a gradient, as a scope; nothing where ops go there by themselves, or the program asks for one."""
+    """The device of a gradient, as a scope; None if ops go there anyway, or the program requests one."""
     if here.scope is not ROOT or not grad.device or grad.device == process.devices()[0].name:
         return nullcontext()
     return device(grad.device)
 
 
 def call_rule(record: Record, grads: Sequence[Any], on_the_way: set[int], pending: Pending) -> None:
-    """Adds the gradients of a record's inputs, by its rule, to what is pending.
+    """Adds the gradients of a record's inputs, by its rule, to the pending ones.
 
     Raises:
         LookupError: its op has no rule.
@@ -164,7 +165,7 @@ def _dense(grad: Any) -> Tensor | None:
 
 
 def _add(keys: Keys, grads: Sequence[Any], on_the_way: set[int], pending: Pending) -> None:
-    """Adds the gradients that somebody wants, made now: what makes them must run where the rule does."""
+    """Adds the gradients that are needed, computed now: their ops must run under the rule's scope."""
     for key, grad in zip(keys, grads, strict=True):
         if grad is None:
             continue
@@ -178,12 +179,12 @@ def _add(keys: Keys, grads: Sequence[Any], on_the_way: set[int], pending: Pendin
 
 
 def backward_eagerly(records: Sequence[Record], grads: Grads, wanted: Iterable[int]) -> Grads:
-    """The gradients of the wanted keys, each rule under the device scope that its op ran under."""
+    """The gradients of the wanted keys, each rule under the device scope of its op."""
     around = here.scope
 
     def call(record: Record, given: Sequence[Any], on_the_way: set[int], pending: Pending) -> None:
         if record.scope is not here.scope:
-            enter(record.scope)  # and it stays for the next record, which has the same as a rule
+            enter(record.scope)  # kept for the next record, which usually has the same
         call_rule(record, given, on_the_way, pending)
 
     try:

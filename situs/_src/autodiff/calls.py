@@ -1,11 +1,11 @@
-"""Calls of graphs under a tape: run with what the way back needs, and recorded as one op.
+"""Calls of graphs under a tape: run with the residuals for the backward pass, and recorded as one op.
 
-    forward     the graph's program, which returns the results and the values that the gradient needs
-    backward    another graph, around which the first one lies: the tensors it takes from there are those values
+    forward     the graph's program, which returns the results and the residuals
+    backward    another graph, nested in the first: the tensors it captures are the residuals
 
-Both are made once for each graph. The backward graph is called like any other, so it is recorded too where an outer
-tape, or a persistent one that still records, asks for gradients of gradients. For these the values that the gradient
-needs are results as well, whose gradients flow back into the graph.
+Both are built once per graph. The backward graph is called like any other, so it is recorded too if an outer tape, or a
+persistent one that still records, needs second derivatives. For these the residuals are results as well, whose
+gradients flow back into the graph.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ from situs._src.runtime.run.state import Run, State
 from situs._src.runtime.run.threads import shared_pool
 from situs._src.variables.capture import captured_in, captured_variable
 
-# What records of calls are records of. It is not in the table of ops: nobody can call it.
+# The op of records of calls. It is not registered: programs cannot call it.
 _called = Op("FunctionCall", parse_signature("inputs: any* -> outputs: any*"), {}, {}, stateful=False)
 
 
@@ -49,9 +49,9 @@ class GraphCall:
     """A graph that is called by eager code while a tape records.
 
     Args:
-        graph: The graph; its arguments and what it takes from around it are its inputs.
+        graph: The graph; its arguments and captures are its inputs.
         state: The state that its operations work on.
-        name: What errors call it.
+        name: Its name in errors.
     """
 
     def __init__(self, graph: FunctionGraph, state: State, name: str) -> None:
@@ -60,7 +60,7 @@ class GraphCall:
         self._state = state
         self._inputs = [*graph.arguments, *graph.captures.values()]
         self._variables = [variable for variable in captured_in(graph) if has_gradient(variable.dtype)]
-        # The constants of a graph that are tensors of eager code, which a tape may watch.
+        # The eager tensors that are constants of the graph, which a tape may watch.
         values = {node.outputs[0]: node.attrs.get("value") for node in graph.get_operations() if node.type == "Const"}
         self._held = {t: v for t, v in values.items() if isinstance(v, EagerTensor) and has_gradient(v.dtype)}
         self._backwards: dict[Any, _Backward] = {}
@@ -80,17 +80,17 @@ class GraphCall:
         fetches = dict.fromkeys([*self.graph.results, *(t for back in backwards for t in (*back.ends, *back.needed))])
         values = dict(zip(fetches, self._run(tensors, list(fetches)), strict=True))
         for tape, back in zip(reversed(watching), backwards, strict=True):
-            if back.ends:  # a graph may have no result that has a gradient
+            if back.ends:  # a graph may have no differentiable result
                 tape.records.append(self._record(tape, tensors, list(held.values()), values, back))
         return [values[tensor] for tensor in self.graph.results]
 
     def _watched_held(self) -> dict[SymbolicTensor, EagerTensor]:
-        """The tensors of eager code that the graph holds as constants and a tape watches."""
+        """The eager tensors that are constants of the graph and watched by a tape."""
         keys = {tensor: getattr(value, "_key", None) for tensor, value in self._held.items()}
         return {t: self._held[t] for t, key in keys.items() if any(key in tape.keys for tape in here.tapes)}
 
     def _show_variables(self, tape: Tape) -> None:
-        """Lets a tape watch the variables that the graph reads, as it does when eager code reads them."""
+        """Makes tapes watch the variables that the graph reads, as in eager code."""
         for variable in self._variables:
             if variable.trainable and tape.sees_variables:
                 tape.keys.add(variable._key)
@@ -118,10 +118,10 @@ class GraphCall:
         return _CallRecord(self.name, sources, outputs, kept, back, shapes)
 
     def _ways_back(self, persistent: Sequence[bool], held: tuple[SymbolicTensor, ...]) -> list[_Backward]:
-        """The ways back for several tapes, the innermost first, which are persistent or not.
+        """The backward functions for several tapes, the innermost first, which are persistent or not.
 
-        The gradient that an inner tape computes uses values from inside the graph, so for the tape around it these are
-        results as well; for a persistent tape its own are too, because it may record what it computes.
+        The gradient computed by an inner tape uses residuals, so for the outer tape these are results as well; for a
+        persistent tape its own are too, because it may record its gradient computation.
         """
         found: list[_Backward] = []
         further: list[SymbolicTensor] = []
@@ -176,10 +176,10 @@ class GraphCall:
 
 
 class _BackwardGraph(FunctionGraph):
-    """A graph that runs after the one around it, so it takes the values of variables as they were then."""
+    """A graph that runs after its outer graph, so it uses the values that variables had then."""
 
     def capture(self, tensor: SymbolicTensor) -> SymbolicTensor:
-        """The tensor inside that stands for one of the graph around; for a variable, what it held."""
+        """The tensor inside for one of the outer graph; for a variable, the value it had."""
         if tensor.is_ref and tensor.graph is not self and tensor not in self.captures:
             self.captures[tensor] = self._stand_in(tensor.dtype, tensor.shape, False, "value")
         return super().capture(tensor)
@@ -188,7 +188,7 @@ class _BackwardGraph(FunctionGraph):
 class _Backward:
     """The graph of the gradients of another one.
 
-    ``ends`` are the tensors whose gradients it takes, ``needed`` those whose values it takes after them.
+    ``ends`` are the tensors whose gradients it takes, ``needed`` the residuals that it takes after them.
     """
 
     def __init__(
@@ -206,7 +206,7 @@ class _Backward:
             seeds = [self._back.add_argument(tensor.dtype, tensor.shape, "grad") for tensor in self.ends]
             known = [source for source in sources if has_gradient(source.dtype)]
             made = dict(zip(map(id, known), differentiate(self.ends, seeds, known), strict=True))
-            # What is rows of a tensor stays so: optimizers treat the others in another way.
+            # Sparse gradients stay sparse: optimizers treat dense ones differently.
             self._form, leaves = take_apart([made.get(id(source)) for source in sources])
             self._back.results = [symbolic(self._back, leaf) for leaf in leaves]
         self.needed = list(self._back.captures)
@@ -214,7 +214,7 @@ class _Backward:
         self._narrower: dict[tuple[bool, ...], _Backward | None] = {}
 
     def is_closed(self) -> bool:
-        """Whether the gradients of all values that it needs are taken as well."""
+        """Whether the gradients of all residuals are taken as well."""
         ends = set(self.ends)
         return all(tensor in ends for tensor in self.needed if has_gradient(tensor.dtype))
 
@@ -231,7 +231,7 @@ class _Backward:
         return put_together(self._form, self._call([*grads, *kept]))  # type: ignore[no-any-return]
 
     def _narrowed(self, wanted: tuple[bool, ...]) -> _Backward | None:
-        """The gradients of some of the ends alone, if that takes no values but those that are kept for all of them."""
+        """The gradients of only some of the ends, if that needs no other residuals."""
         if wanted not in self._narrower:
             ends = [end for end, is_wanted in zip(self.ends, wanted, strict=True) if is_wanted]
             made = _Backward(self._graph, ends, self._sources, self._state, self._name)
@@ -257,5 +257,5 @@ class _CallRecord(Record):
 
     @property
     def name(self) -> str:
-        """What errors call it."""
+        """Its name in errors."""
         return self._name

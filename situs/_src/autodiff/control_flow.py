@@ -1,12 +1,12 @@
-"""The gradients of branches, loops and calls of functions in graphs.
+"""The gradients of branches, loops and function calls in graphs.
 
     y = cond(p, f, g)           dx = cond(p, gradient of f, gradient of g)
     y = while_loop(c, f, x)     dx = a loop over the iterations, last first, of the gradient of f
     y = function(x)             dx = the gradient of its graph, added to the graph around it
 
-The values that they need from inside are further results of the operation itself (`autodiff.residuals`), so
-nothing is computed twice, and a random number is the same on the way back. These results have gradients as well: where
-a gradient of a gradient is asked for, what flows to a residual goes on into the graph that it comes from.
+The residuals that they need are additional results of the operation itself (`autodiff.residuals`), so nothing is
+computed twice, and a random number is the same in the backward pass. These results have gradients as well: for second
+derivatives, the gradient of a residual flows back into the graph that it comes from.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ Wants = Callable[[SymbolicTensor], bool]
 
 
 def _gradients(view: View, results: Tensors, grads: Sequence[Any], sources: Sequence[Any]) -> list[Any]:
-    """The gradients of tensors of an inner graph, by those of its results; None for what has none."""
+    """The gradients of tensors of an inner graph, given those of its results; None for those without."""
     pairs = [(end, grad) for end, grad in zip(results, grads, strict=True) if grad is not None]
     pairs = [(end, grad) for end, grad in pairs if has_gradient(end.dtype)]
     known = [source for source in sources if source is not None]
@@ -65,7 +65,7 @@ def _spread(numbers: Sequence[int], made: Sequence[Any], count: int) -> list[Any
 
 
 def _zeros_for(tensor: Any) -> Tensor:
-    """The gradient of something that nothing flows to."""
+    """The gradient of a tensor that does not contribute."""
     return reserve(0) if tensor.dtype is variant else zeros_like(tensor)
 
 
@@ -110,7 +110,7 @@ def _if_gradient(
 
 
 def _make_alike(first: Inner, second: Inner, tensors: Sequence[Any]) -> None:
-    """Gives gradients one form in both branches: where one has rows of a tensor, the other has some as well."""
+    """Makes gradients equal in form in both branches: if one is sparse, so is the other."""
     both = list(zip(first.made, second.made, strict=True))
     as_rows = [any(isinstance(grad, IndexedSlices) for grad in pair) for pair in both]
     kinds = [{grad.indices.dtype for grad in pair if isinstance(grad, IndexedSlices)} for pair in both]
@@ -127,7 +127,7 @@ def _make_alike(first: Inner, second: Inner, tensors: Sequence[Any]) -> None:
 
 
 def _rows(grad: Any, tensor: Any, kind: DType) -> list[Any]:
-    """A gradient as rows and their numbers."""
+    """A gradient as rows and indices."""
     if grad is None:
         return [zeros_like(tensor[:0]), zeros([0], kind)]
     if isinstance(grad, IndexedSlices):
@@ -170,11 +170,10 @@ def _while_gradient(
     _see: See,
     _wants: Wants,
 ) -> tuple[Any, ...]:
-    """A loop that goes through the iterations backwards.
+    """A loop over the iterations in reverse.
 
-    It carries the gradients of the loop variables, which the gradient of the body makes those of the iteration before,
-    and the sums of what flows to the tensors that the body captured. Loop variables that nothing flows back to stay out
-    of it.
+    It carries the gradients of the loop variables, which the gradient of the body maps to those of the previous
+    iteration, and the sums of the gradients of the captures of the body. Loop variables without gradients are left out.
     """
     starts, outside = _node.args
     numbers, invariants = _with_gradients(starts), _with_gradients(outside, _wants)
@@ -186,7 +185,7 @@ def _while_gradient(
     sources = [body.arguments[n] for n in states] + [body.captures.get(outside[n]) for n in invariants]
 
     def step(number: Any, *state: Any) -> list[Any]:
-        with device(None):  # lists are the host's
+        with device(None):  # lists are on the host
             row = get_row([history], number, dtype=variant, row_shape=SCALAR)
         view = IterationView(body, _see, _node, row)
         of_saved = _saved_gradients(history_grad, number, saved, view)
@@ -200,7 +199,7 @@ def _while_gradient(
         return [number - 1, *before, *[total if grad is None else _plus(total, grad) for total, grad in pairs]]
 
     shapes = [SCALAR, *[_common_shape(starts[n], output[n]) for n in states], *[total.shape for total in sums]]
-    with device(None):  # the number is the host's, wherever the loop is pinned to
+    with device(None):  # the counter is on the host, wherever the loop is pinned
         last = length([history]) - 1
     _, *found = settling_loop(lambda number, *state: number >= 0, step, [last, *first, *sums], shapes, "backward")
     of_states, of_invariants = found[: len(states)], found[len(states) :]
@@ -210,7 +209,7 @@ def _while_gradient(
 
 
 def _reached(body: FunctionGraph, numbers: Sequence[int], grads: Sequence[Any]) -> list[int]:
-    """Which of some loop variables something flows back to: what has a gradient, and what that is computed from."""
+    """The loop variables that have gradients: those with one, and those they are computed from."""
     todo = [number for number in numbers if grads[number] is not None]
     found = set(todo)
     while todo:
@@ -222,7 +221,7 @@ def _reached(body: FunctionGraph, numbers: Sequence[int], grads: Sequence[Any]) 
 
 
 def _saved_gradients(history_grad: Any, number: object, saved: Tensors, view: View) -> list[Any]:
-    """What flows to the residuals that an iteration saved, one for each; None for what has no gradient."""
+    """The gradients of the residuals of an iteration, one for each; None for those without."""
     if not saved:
         return []
     of_iteration = row_gradient(history_grad, number, (), variant)
@@ -243,7 +242,7 @@ def _plus(total: Any, grad: Any) -> Any:
 
 
 def _shaped_like(tensor: Any, grad: Any) -> Any:
-    """The gradient of a tensor, with the shape that is known of the tensor."""
+    """The gradient of a tensor, with the static shape of the tensor."""
     return grad if tensor.dtype is variant or tensor.shape == grad.shape else with_shape(grad, tensor.shape)
 
 

@@ -1,13 +1,14 @@
-"""``tf.custom_gradient``: a function that says itself what its gradient is.
+"""``tf.custom_gradient``: functions that define their own gradient.
 
-Its results pass through one operation, ``CustomGradient``, together with its arguments and the variables that it used.
-The rule of that operation calls the function's own gradient; how the results were computed is of no concern:
+The results pass through one operation, ``CustomGradient``, together with the arguments and the variables that were
+used. The rule of that operation calls the custom gradient; how the results were computed does not matter:
 
     args ----> f ----> results ----> CustomGradient ----> results
        '-----------------------------'      rule: grad_fn(grads) for args, None for what came out of f
 
-A graph that is written down, as ``tf.saved_model.save`` does, has the operation but not the function's own gradient,
-which is Python code: what is loaded computes the results, and says so where its gradient is asked for.
+A serialized graph, as written by ``tf.saved_model.save``, has the operation but not the custom gradient, which is
+Python
+code: the loaded graph computes the results, and raises an error if its gradient is needed.
 """
 
 from __future__ import annotations
@@ -39,7 +40,7 @@ from situs._src.variables.eager import Variable
 
 
 class OwnGradient:
-    """The gradient of a function, as the function itself says it; None in a graph that was read from a file."""
+    """The custom gradient of a function; None in a graph that was loaded from a file."""
 
     def __init__(self, call: Callable[..., list[Any]] | None) -> None:
         self._call = call
@@ -49,7 +50,7 @@ class OwnGradient:
         if self._call is None:
             raise UnimplementedError(
                 "The gradient of a function of tf.custom_gradient is Python code, which is not saved with its graph. "
-                "Train the model that was saved, or make the function anew."
+                "Train the original model, or define the function again."
             )
         return self._call(*grads)
 
@@ -86,7 +87,7 @@ def _checked(made: object, count: int) -> list[Any]:
 
 @export("custom_gradient")
 def custom_gradient(f: Callable[..., Any] | None = None) -> Any:
-    """Makes a function whose gradient is given by the function itself.
+    """Makes a function with a custom gradient.
 
     Args:
         f: A function of tensors that returns its results and a function from the gradients of these to those of its
@@ -129,11 +130,11 @@ def _call(f: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], 
     used = [variable for variable in variables if not _is_given(variable, tensors)]
     result_form, results = take_apart(made)
     whole = _with_variables(grad_fn, used, len(tensors))
-    return put_together(result_form, _pass([convert_to_tensor(r) for r in results], [*tensors, *used], whole))
+    return put_together(result_form, with_gradient([convert_to_tensor(r) for r in results], [*tensors, *used], whole))
 
 
 def _is_given(variable: Any, tensors: list[Any]) -> bool:
-    """Whether a variable is one of some arguments, or in a graph what was read from it is."""
+    """Whether a variable, or in a graph its value, is among some arguments."""
     if any(variable is tensor for tensor in tensors):
         return True
     graph = here.graph
@@ -144,8 +145,14 @@ def _is_given(variable: Any, tensors: list[Any]) -> bool:
     return any(origins.key(tensor) == state for tensor in tensors if isinstance(tensor, SymbolicTensor))
 
 
-def _pass(results: list[Tensor], args: list[Any], gradient: Callable[..., list[Any]]) -> list[Any]:
-    """The results, having passed through the operation with that gradient."""
+def with_gradient(results: list[Tensor], args: list[Any], gradient: Callable[..., list[Any]]) -> list[Any]:
+    """Results, having passed through the operation with a gradient of its own.
+
+    Args:
+        results: What was computed of the arguments, however that was done.
+        args: The arguments.
+        gradient: From the gradients of the results to those of the arguments.
+    """
     grad_fn = OwnGradient(gradient)
     graph = graph_for([*results, *args])
     if graph is None:
@@ -164,9 +171,9 @@ def _state_of(graph: Graph, arg: object) -> SymbolicTensor:
 def _traced(
     f: Callable[..., Any], args: Sequence[Any], kwargs: dict[str, Any], hidden: bool
 ) -> tuple[tuple[Any, Any], list[Any]]:
-    """What a function returns, and the variables that it used; tapes see what it computes unless it is hidden.
+    """The results of a function, and the variables that it used; tapes see its ops unless they are hidden.
 
-    Its own gradient goes around that. What its gradient function uses of it has gradients like anything else.
+    Its custom gradient bypasses them. Values that its gradient function uses have gradients like any others.
     """
     tape, recording = Tape(), GraphRecording(sees_variables=True)
     recording.note_graph()
@@ -218,7 +225,7 @@ def _with_variables(grad_fn: Callable[..., Any], variables: list[Any], count: in
 
 @export("grad_pass_through")
 def grad_pass_through(f: Callable[..., Any]) -> Callable[..., Any]:
-    """Makes a function whose gradient is taken to be that of the identity."""
+    """Makes a function whose gradient is that of the identity (straight-through)."""
     _check_function(f, "tf.grad_pass_through")
 
     def passing(*args: Any, **kwargs: Any) -> tuple[Any, Any]:
@@ -233,13 +240,13 @@ def grad_pass_through(f: Callable[..., Any]) -> Callable[..., Any]:
 
 @export("recompute_grad")
 def recompute_grad(f: Callable[..., Any]) -> Callable[..., Any]:
-    """Makes a function that is computed again for its gradient, rather than keeping what it computed on the way."""
+    """Makes a function that is recomputed in the backward pass, rather than keeping its residuals (checkpointing)."""
     _check_function(f, "tf.recompute_grad")
 
     def forgetting(*args: Any, **kwargs: Any) -> tuple[Any, Any]:
         def again(*grads: Any, variables: Any = None) -> Any:
             form, leaves = take_apart(list(args))
-            # One tensor may be given twice: each time it has a gradient of its own.
+            # One tensor may be passed twice: each occurrence has its own gradient.
             given = [leaf if is_variable(leaf) else identity(leaf) for leaf in leaves]
             with GradientTape() as tape:
                 tape.watch([leaf for leaf in given if has_gradient(leaf.dtype)])

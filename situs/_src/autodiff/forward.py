@@ -1,23 +1,26 @@
-"""``tf.autodiff.ForwardAccumulator``: how results change along one direction of what they are made of.
+"""``tf.autodiff.ForwardAccumulator``: forward-mode differentiation, Jacobian-vector products.
 
     with tf.autodiff.ForwardAccumulator(primals=x, tangents=v) as along:
         y = f(x)
     along.jvp(y)                  # J v: the derivative of y in the direction v
 
-There is one rule for each op, that of its gradient, which gives ``u -> J^T u``. It is linear in ``u``, so its own
-gradient in ``u`` is ``J v``, whatever ``u`` is:
+There is one rule for each op, that of its gradient, ``u -> J^T u``. It is linear in ``u``, so its own gradient in ``u``
+is ``J v``, whatever ``u`` is (double backward):
 
     record            f(x)                           by a tape that watches x
     there             g = J^T u                      from that tape, for a u of zeros that a second tape watches
     and back          gradient of <g, v> in u        = J v
 
-A product costs about as much as two gradients, and works wherever second gradients do: in functions, under tapes and
-inside of other accumulators, which record all of this as they record everything else.
+A product costs about as much as two gradients, and works wherever second derivatives do: in functions, under tapes and
+inside other accumulators, which record all of this like everything else. A product that is computed after the outer
+accumulators have ended still counts as computed within them: they record it too, so that products of products can be
+computed anywhere.
 """
 
 from __future__ import annotations
 
-from contextlib import nullcontext
+import threading
+from contextlib import ExitStack
 from types import TracebackType
 from typing import Any
 
@@ -33,12 +36,22 @@ from situs._src.runtime.eager.tape import has_gradient
 from situs._src.variables.eager import variable_behind
 
 
+class _Active(threading.local):
+    """The accumulators that are active in a thread, the outermost first."""
+
+    def __init__(self) -> None:
+        self.accumulators: tuple[ForwardAccumulator, ...] = ()
+
+
+_active = _Active()
+
+
 @export("autodiff.ForwardAccumulator")
 class ForwardAccumulator:
-    """Computes products of a Jacobian and a vector: how results change along a direction.
+    """Computes Jacobian-vector products: directional derivatives.
 
     Args:
-        primals: A tensor or a variable, or a structure of them: what results are made of.
+        primals: A tensor or a variable, or a structure of them: the inputs.
         tangents: The direction: a tensor for each primal, of its shape and dtype.
 
     Raises:
@@ -63,9 +76,12 @@ class ForwardAccumulator:
         self._sources, self._directions = sources, [_direction(*pair) for pair in zip(sources, directions, strict=True)]
         self._tape = GradientTape(persistent=True, watch_accessed_variables=False)
         self._was_entered = False
+        self._around: tuple[ForwardAccumulator, ...] = ()
 
     def __enter__(self) -> ForwardAccumulator:
         self._tape.__enter__()
+        self._around = _active.accumulators
+        _active.accumulators = (*self._around, self)
         self._tape.watch(self._sources)
         self._was_entered = True
         return self
@@ -74,13 +90,14 @@ class ForwardAccumulator:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self._tape.__exit__(kind, error, trace)
+        _active.accumulators = tuple(each for each in _active.accumulators if each is not self)
 
     def jvp(self, primals: Any, unconnected_gradients: Any = UnconnectedGradients.NONE) -> Any:
-        """How results change along the direction.
+        """The directional derivatives of results.
 
         Args:
             primals: A tensor, or a structure of tensors, computed while the accumulator was active.
-            unconnected_gradients: What to give for a result that does not depend on the primals: nothing or zeros.
+            unconnected_gradients: What to return for a result that does not depend on the primals: None or zeros.
 
         Returns:
             For each result a tensor of its shape, in the same structure.
@@ -95,12 +112,17 @@ class ForwardAccumulator:
         for result in results:
             if result is not None and not is_tensor(variable_behind(result)):
                 raise DTypeError(f"jvp() takes tensors that were computed, got {shown(result)}.")
-        with self._tape.stop_recording() if self._tape._recording else nullcontext():
+        with ExitStack() as recording:
+            if self._tape._recording:
+                recording.enter_context(self._tape.stop_recording())
+            for outer in self._around:
+                if not outer._tape._recording:
+                    recording.enter_context(outer._tape)
             found = self._along(results)
         return put_together(form, [filled(*pair, choice) for pair in zip(found, map(read, results), strict=True)])
 
     def _along(self, results: list[Any]) -> list[Any]:
-        """The derivative of each result; None where it has none."""
+        """The derivative of each result; None if it has none."""
         smooth = [item for item in results if item is not None and has_gradient(variable_behind(item).dtype)]
         targets = [item for item in smooth if self._direction_of(item) is None]
         with GradientTape(watch_accessed_variables=False) as linear:
@@ -120,7 +142,7 @@ class ForwardAccumulator:
         return [self._direction_of(item) if id(item) not in known else known[id(item)] for item in results]
 
     def _direction_of(self, result: object) -> Any:
-        """The tangent of what is itself one of the primals."""
+        """The tangent of a result that is itself one of the primals."""
         behind = variable_behind(result)
         return next((d for source, d in zip(self._sources, self._directions, strict=True) if source is behind), None)
 

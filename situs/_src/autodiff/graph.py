@@ -1,9 +1,8 @@
-"""``tf.gradients``: operations added to a graph that compute gradients of others in it.
+"""``tf.gradients``: adds operations to a graph that compute gradients.
 
-The operations between the sources and the targets become records (`autodiff.backprop`). Each one's
-rule adds its operations under the name ``gradients/OPERATION_grad/`` and beside the operation itself: colocated with
-it if the program wants that, else asking for the device that it asked for, unless the program is in a device scope
-of its own.
+The operations between the sources and the targets become records (`autodiff.backprop`). The rule of each one adds its
+operations under the name ``gradients/OPERATION_grad/``: colocated with the operation if requested, else with the same
+device request, unless the program is in a device scope of its own.
 """
 
 from __future__ import annotations
@@ -17,7 +16,7 @@ from situs._src.autodiff.registered import rule_of
 from situs._src.autodiff.residuals import See
 from situs._src.autodiff.unconnected import as_choice, filled
 from situs._src.base.devices.scope import ROOT, here
-from situs._src.base.errors import ArgumentError, DTypeError, shown
+from situs._src.base.errors import ArgumentError, DTypeError, StateError, UnimplementedError, shown
 from situs._src.base.export import export
 from situs._src.base.tensor import read
 from situs._src.base.tree import flatten
@@ -40,7 +39,45 @@ from situs._src.variables.replication import strategies
 Key = Callable[[Any], int]
 
 
-@export("gradients")
+@export("gradients", v1=())
+def gradients_v2(
+    ys: object,
+    xs: object,
+    grad_ys: object = None,
+    name: str = "gradients",
+    gate_gradients: bool = False,
+    aggregation_method: object = None,
+    stop_gradients: object = None,
+    unconnected_gradients: object = "none",
+    colocate_gradients_with_ops: bool = False,
+) -> list[Any]:
+    """Adds operations that compute the derivatives of the sum of `ys` with respect to each of `xs`.
+
+    Args:
+        ys: A tensor, or several.
+        xs: Tensors or variables.
+        grad_ys: The gradients of `ys`; ones by default.
+        name: A name scope for the operations.
+        gate_gradients: As in ``tf.compat.v1.gradients``.
+        aggregation_method: How gradients of one tensor are summed.
+        stop_gradients: Tensors that count as constants.
+        unconnected_gradients: The gradient of an x that `ys` do not depend on: ``"none"`` or ``"zero"``.
+        colocate_gradients_with_ops: Whether each gradient is colocated with its operation.
+    """
+    return gradients(
+        ys,
+        xs,
+        grad_ys,
+        name,
+        colocate_gradients_with_ops,
+        gate_gradients,
+        aggregation_method,
+        stop_gradients,
+        unconnected_gradients,
+    )
+
+
+@export(v1="gradients")
 def gradients(
     ys: object,
     xs: object,
@@ -59,16 +96,18 @@ def gradients(
         xs: Tensors or variables.
         grad_ys: The gradients of `ys`; ones by default.
         name: A name for the scope of the operations.
-        colocate_gradients_with_ops: Whether each operation's gradient is bound to its device.
-        gate_gradients: Whether no gradient may be used before all are computed.
-        aggregation_method: Accepted for TensorFlow's programs: gradients are added as they come.
-        stop_gradients: Tensors to be taken as constants.
-        unconnected_gradients: ``"none"`` or ``"zero"``: what to give for an x that no y depends on.
+        colocate_gradients_with_ops: Whether each operation's gradient is colocated with it.
+        gate_gradients: Whether gradients are available only after all are computed.
+        aggregation_method: Accepted for TensorFlow's programs: it has no effect.
+        stop_gradients: Tensors that count as constants.
+        unconnected_gradients: ``"none"`` or ``"zero"``: the gradient of an x that no y depends on.
 
     Returns:
         One gradient for each x.
     """
     strategies.differs("gradients by tf.gradients, which may go through a meeting of replicas")
+    if here.graph is None and not any(isinstance(read(each), SymbolicTensor) for each in [*flatten(ys), *flatten(xs)]):
+        raise StateError("tf.gradients is not supported when eager execution is enabled. Use tf.GradientTape instead.")
     targets, sources = _tensors(ys), [_source(x) for x in flatten(xs)]
     choice = as_choice(unconnected_gradients)
     graph = _graph_of([*targets, *sources])
@@ -85,7 +124,7 @@ def gradients(
 
 
 def _source(x: ArrayLike) -> EagerTensor | SymbolicTensor:
-    """The tensor that gradients of a source flow to: of a variable, its state, whichever way it is read."""
+    """The tensor that gradients of a source flow to: for a variable, its state, however it is read."""
     x = variable_behind(x)
     if isinstance(x, Variable):
         if here.graph is None:
@@ -113,7 +152,7 @@ def _flat_or_none(grad_ys: object, count: int) -> list[Any]:
 
 
 def _graph_of(tensors: Sequence[Any]) -> Graph | None:
-    """The graph to build in: the one being built if there is one, since the others lie around it."""
+    """The graph to build in: the current one if there is one, since the others enclose it."""
     if here.graph is not None:
         return here.graph  # type: ignore[no-any-return]
     return next((tensor.graph for tensor in tensors if isinstance(tensor, SymbolicTensor)), None)
@@ -126,11 +165,15 @@ def _of_graph(tensor: object) -> SymbolicTensor:
 
 
 def _seeds(targets: Sequence[SymbolicTensor], grad_ys: Sequence[Any]) -> list[tuple[SymbolicTensor, Any]]:
-    """The targets that have gradients, which integers have not, with these."""
+    """The differentiable targets, which integers are not, with their gradients."""
     seeds: list[tuple[SymbolicTensor, Any]] = []
     for number, (target, grad) in enumerate(zip(targets, grad_ys, strict=True)):
         if not has_gradient(target.dtype):
             continue
+        if grad is None and target.dtype.is_complex:
+            raise DTypeError(
+                f"Gradients of complex tensors ({target!r}) must set grad_ys (y.dtype = {target.dtype.name})"
+            )
         if grad is None:
             grad = ones_like(target, name=f"grad_ys_{number}")
         elif not hasattr(grad, "indices"):
@@ -140,10 +183,10 @@ def _seeds(targets: Sequence[SymbolicTensor], grad_ys: Sequence[Any]) -> list[tu
 
 
 class Origins:
-    """Tells what a tensor stands for: one that a graph captured is the same as what stands for it inside.
+    """Resolves captures: a placeholder for a captured tensor is the same as the tensor.
 
     Args:
-        reads: Whether what was read of a variable stands for the variable.
+        reads: Whether the value of a variable counts as the variable.
     """
 
     def __init__(self, reads: bool = False) -> None:
@@ -151,7 +194,7 @@ class Origins:
         self._outside: dict[int, dict[int, SymbolicTensor]] = {}  # by graph, and tensor inside
 
     def __call__(self, tensor: object) -> Any:
-        """The tensor furthest out that a tensor stands for; for a constant that is an eager tensor, this."""
+        """The outermost tensor that a tensor stands for; for a constant from an eager tensor, this one."""
         while isinstance(tensor, SymbolicTensor):
             node = tensor.op
             if node.op_def is captured:
@@ -167,7 +210,7 @@ class Origins:
         return tensor
 
     def key(self, tensor: object) -> int:
-        """What is the same for all tensors that stand for one."""
+        """A key that is equal for all placeholders of one tensor."""
         return id(self(tensor))
 
     def _captures(self, graph: Any) -> dict[int, SymbolicTensor]:
@@ -179,15 +222,15 @@ class Origins:
 
 
 def _is_read(node: Operation) -> bool:
-    """Whether an operation gives what a variable holds."""
+    """Whether an operation reads a variable."""
     return len(node.inputs) == 1 and node.inputs[0].is_ref and node.op_def is find_op("Identity")
 
 
 class _NodeRecord:
-    """An operation of a graph, as `backward` goes through it.
+    """An operation of a graph, as a record for `backward`.
 
-    ``see`` gives the tensor that stands for one of the operation's where the gradient is built; ``key`` gives tensors
-    that are the same one key.
+    ``see`` maps a tensor of the operation to the graph where the gradient is built; ``key`` maps equal tensors to one
+    key.
     """
 
     def __init__(self, node: Operation, stops: set[int], see: See, key: Key) -> None:
@@ -197,13 +240,13 @@ class _NodeRecord:
         self.rule: GradientRule | None = rule_of(node)
         self.attrs = {**node.types, **node.attrs, NODE: node, SEE: see}
         self.inputs = _keys(node, key)
-        # What stops has a gradient all the same; it only goes no further back.
+        # A stopped tensor has a gradient all the same; it only does not propagate further.
         self.outputs = [key(tensor) if key(tensor) not in stops else 0 for tensor in node.outputs]
         self.see = see
 
     @property
     def kept(self) -> tuple[Any, ...]:
-        """What the rule asks for; shapes that are not known are asked of the tensor when the graph runs."""
+        """The residuals of the rule; unknown shapes are computed when the graph runs."""
         return () if self.rule is None else tuple(self._kept(need) for need in self.rule.needs)
 
     def _kept(self, need: Need) -> Any:
@@ -245,17 +288,17 @@ def differentiate(
     origins: Origins | None = None,
     nodes: Sequence[Operation] | None = None,
 ) -> list[Any]:
-    """Adds the operations for the gradients of targets to the graph being built, and returns those of the sources.
+    """Adds the gradient operations of targets to the current graph, and returns the gradients of the sources.
 
     Args:
-        targets: Tensors of one graph: that being built, one around it, or another if `see` knows of it.
-        seeds: Their gradients, in the graph being built.
-        sources: What to find the gradients of, in the graph of the targets.
+        targets: Tensors of one graph: the current one, an outer one, or another if `see` maps it.
+        seeds: Their gradients, in the current graph.
+        sources: The tensors to differentiate with respect to, in the graph of the targets.
         stops: The keys of tensors that count as constants: their ids, if there are no `origins`.
-        see: Gives what stands for a tensor of that graph in the graph being built; by default itself.
-        colocated: Whether the operations are bound to the devices of those that they are the gradients of.
-        origins: Tells which tensors of several graphs, one inside the other, are the same; else each is itself.
-        nodes: The operations to go back through; by default all that the targets depend on.
+        see: Maps a tensor of that graph to the current one; by default the identity.
+        colocated: Whether gradient operations are colocated with their forward operations.
+        origins: Tells which tensors of nested graphs are the same; by default each only equals itself.
+        nodes: The operations to differentiate; by default all that the targets depend on.
     """
     looked_at = see or (lambda tensor: tensor)
     key: Key = id if origins is None else origins.key
@@ -267,6 +310,11 @@ def differentiate(
 
     def call(record: Any, given: Sequence[Any], on_the_way: set[int], pending: Pending) -> None:
         record.attrs[WANTS] = lambda tensor: key(tensor) in on_the_way
+        if here.replica is not None and record.node in strategies.collectives:
+            raise UnimplementedError(
+                f"tf.gradients does not go through a collective of replicas ({record.node.name}), because what other "
+                "replicas do with its result counts too: use tf.GradientTape around the forward pass."
+            )
         with _beside(record.node, colocated):
             call_rule(record, given, on_the_way, pending)
 
@@ -283,7 +331,7 @@ def differentiate(
 
 
 def operations_before(tensors: Sequence[Any], origins: Origins | None = None) -> list[Operation]:
-    """The operations that tensors depend on, in the order they were made."""
+    """The operations that tensors depend on, in order of creation."""
     found: dict[Operation, None] = {}
     todo = list(tensors)
     while todo:

@@ -1,11 +1,11 @@
-"""What a tape records while a graph is being built.
+"""Tapes while a graph is being built.
 
-A graph remembers how everything in it was computed, so nothing has to be noted for each operation: the tape notes when
-it recorded, and since when it watches what. Operations are numbered in the order they are made; what the tape would
-have recorded is found when a gradient is asked for:
+A graph knows how everything in it was computed, so operations need not be recorded: the tape only keeps when it
+recorded, and since when it watches what. Operations are numbered in order of creation; those that the tape would have
+recorded are found when a gradient is computed:
 
     operations   0 .. 5 .. 9 .. 14          spans [5, 9), watched {x: 5}
-    recorded     those in a span that take x, or something that a recorded operation made of it
+    recorded     those in a span that depend on x through recorded operations
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class GraphRecording:
     def __init__(self, sees_variables: bool) -> None:
         self._sees_variables = sees_variables
         self._spans: list[tuple[float, float]] = []
-        self._watched: list[tuple[Any, int]] = []  # tensors of graphs and eager ones, variables, and since when
+        self._watched: list[tuple[Any, int]] = []  # symbolic and eager tensors, variables, and since when
         self._graphs: dict[Graph, None] = {}  # the graphs that it was used in
 
     def start(self) -> None:
@@ -48,18 +48,18 @@ class GraphRecording:
         self._spans[-1] = (self._spans[-1][0], now())
 
     def watch(self, item: object) -> None:
-        """Records from now on what is made of a tensor or a variable."""
+        """Records from now on what depends on a tensor or a variable."""
         self._watched.append((item, now()))
 
     def note_graph(self) -> None:
-        """Notes the graph that is being built, and those around it, whose variables may be asked for later."""
+        """Adds the current graph, and its outer graphs, whose variables may be asked for later."""
         graph = here.graph
         while graph is not None:
             self._graphs[graph] = None
             graph = graph.outer
 
     def variables(self) -> list[Any]:
-        """The variables that are watched, in the order they were met."""
+        """The watched variables, in order of first use."""
         self.note_graph()
         met: list[tuple[int, Any]] = []
         origins = Origins(reads=True)
@@ -72,7 +72,7 @@ class GraphRecording:
         return list({id(variable): variable for _, variable in sorted(met, key=lambda pair: pair[0])}.values())
 
     def recorded(self, targets: Sequence[Any], origins: Origins) -> tuple[list[Operation], set[int]]:
-        """The operations that the tape recorded on the way to some targets, and the keys of all that it knows."""
+        """The recorded operations on the path to some targets, and the keys of all known tensors."""
         known = self._known(origins)
         variables: dict[Graph, dict[int, Any]] = {}
         nodes = []
@@ -91,7 +91,7 @@ class GraphRecording:
             if any(known.get(origins.key(tensor), inf) <= node.serial for tensor in node.inputs):
                 nodes.append(node)
                 known.update({origins.key(tensor): node.serial for tensor in node.outputs})
-        for target in targets:  # which the tape reads as it is asked, if it is a variable
+        for target in targets:  # a variable is read now
             top = outermost(target.graph)
             variable = _variables_of(top).get(id(target)) if target.is_ref else None
             if self._sees_variables and variable is not None and variable.trainable:
@@ -110,17 +110,17 @@ class GraphRecording:
 
 
 def state_or_tensor(item: object) -> Any:
-    """A tensor itself; of a variable of a graph, the tensor that stands for its state."""
+    """A tensor itself; for a graph variable, its state tensor."""
     return getattr(item, "_variable", item)
 
 
 def is_variable(item: object) -> bool:
-    """Whether something is a variable, of eager code or of a graph."""
+    """Whether something is a variable, eager or in a graph."""
     return isinstance(item, Variable) or hasattr(item, "_variable")
 
 
 def _with_variable(watched: tuple[Any, int]) -> tuple[Any, int]:
-    """What is watched, and since when; for the state of a variable of a graph, the variable."""
+    """What is watched, and since when; for the state of a graph variable, the variable."""
     item, since = watched
     if isinstance(item, SymbolicTensor) and item.is_ref:
         item = _variables_of(outermost(item.graph)).get(id(item), item)
@@ -128,7 +128,7 @@ def _with_variable(watched: tuple[Any, int]) -> tuple[Any, int]:
 
 
 def _variables_of(graph: Graph) -> dict[int, Any]:
-    """The variables that a graph uses, by the ids of the tensors that stand for their states."""
+    """The variables of a graph, by the ids of their state tensors."""
     found = {id(state): variable for variable, state in captured_variables(graph)}
     for name in (GraphKeys.GLOBAL_VARIABLES, GraphKeys.LOCAL_VARIABLES, GraphKeys.TRAINABLE_VARIABLES):
         found |= {id(v._variable): v for v in graph.get_collection(name) if hasattr(v, "_variable")}
@@ -136,7 +136,7 @@ def _variables_of(graph: Graph) -> dict[int, Any]:
 
 
 def _read_by(node: Operation, origins: Origins) -> list[int]:
-    """The keys of the states that an operation reads; one that changes a variable does not."""
+    """The keys of the states that an operation reads; not if it updates the variable."""
     if node.op_def.updates:
         return []
     states = [origins(tensor) for tensor in node.inputs]

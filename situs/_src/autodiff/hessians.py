@@ -13,7 +13,30 @@ from situs._src.ops.array import reshape
 from situs._src.ops.join import stack
 
 
-@export("hessians")
+@export("hessians", v1=())
+def hessians_v2(
+    ys: object,
+    xs: object,
+    gate_gradients: bool = False,
+    aggregation_method: object = None,
+    name: str = "hessians",
+) -> list[Any]:
+    """Adds operations that compute the second derivatives of the sum of `ys` with respect to each of `xs`.
+
+    Args:
+        ys: A tensor, or several.
+        xs: Tensors or variables.
+        gate_gradients: As ``tf.compat.v1.hessians`` takes it.
+        aggregation_method: How gradients of one tensor are summed.
+        name: A name scope for what is added.
+
+    Returns:
+        For each x, a tensor whose shape is that of x twice.
+    """
+    return hessians(ys, xs, name, False, gate_gradients, aggregation_method)
+
+
+@export(v1="hessians")
 def hessians(
     ys: object,
     xs: object,

@@ -1,10 +1,10 @@
-"""How a jacobian is made of gradients: one row for each element of the target, with a seed that is 1 there.
+"""Jacobians from gradients: one row for each element of the target, with a one-hot seed.
 
     WHOLE   the derivatives of each element of the target:   target.shape + source.shape
     BATCH   of each row of the target, for the same row of the source:   target.shape + source.shape[1:]
 
-Where the shapes are known, the rows are computed one after the other. Where they are known only when a graph runs, a
-loop computes them: `Rows.count`, `Rows.seed` and `Rows.shaped` work on sizes that are tensors.
+With static shapes, the rows are computed one after the other. Otherwise a loop in the graph computes them:
+`Rows.count`, `Rows.seed` and `Rows.shaped` work on sizes that are tensors.
 """
 
 from __future__ import annotations
@@ -25,10 +25,10 @@ from situs._src.ops.reduce import reduce_prod
 class Rows(NamedTuple):
     """The rows of a kind of jacobian."""
 
-    seeds: Callable[[Tensor], list[Any]]  # the gradients of the target that the rows are made with
+    seeds: Callable[[Tensor], list[Any]]  # the seeds of the rows
     together: Callable[[list[Any], Tensor, Any], Any]  # the jacobian of the rows; None if they are None
     count: Callable[[Tensor], Any]  # how many rows there are
-    seed: Callable[[Tensor, Any], Any]  # the gradient of the target for the row with a number
+    seed: Callable[[Tensor, Any], Any]  # the seed of the row with an index
     shaped: Callable[[Any, Tensor, Any], Any]  # the jacobian of the rows in one tensor
 
 

@@ -1,7 +1,6 @@
 """The gradient of ``tf.py_function`` in a graph.
 
-The graph cannot see what a Python function computes. Its gradient is another Python function, which calls it once more,
-under a tape, when the gradient is wanted:
+A graph cannot see inside a Python function. Its gradient is another Python function, which calls it again under a tape:
 
     y = py_function(f, [x])          grad of x = py_function(f under a tape, then the tape's gradient, [x, grad of y])
 
@@ -36,7 +35,7 @@ def _python_gradient(grads: list[Any], input: list[Any], *, function: Callable[.
 def _backward(
     function: Callable[..., Any], count: int, sources: Sequence[int], results: Sequence[int]
 ) -> Callable[..., Any]:
-    """A function of inputs and gradients of some results, which gives those of some inputs."""
+    """A function of inputs and gradients of some results, which returns those of some inputs."""
 
     def backward(*tensors: Any) -> list[Any]:
         inputs, grads = tensors[:count], tensors[count:]

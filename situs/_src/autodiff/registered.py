@@ -1,4 +1,4 @@
-"""Gradient functions of the program, registered by name: for types of ops, and for `Graph.gradient_override_map`.
+"""Custom gradient functions by name: for types of ops, and for `Graph.gradient_override_map`.
 
     @tf.RegisterGradient("ClippedIdentity")
     def _(op, grad):
@@ -29,13 +29,13 @@ _functions: dict[str, Callable[..., Any] | None] = {}
 
 @export("RegisterGradient")
 class RegisterGradient:
-    """A decorator that gives a gradient function to a type of op, or to a name of the program's own.
+    """A decorator that registers a gradient function for a type of op, or under a custom name.
 
     Args:
-        op_type: The type of op, as `Operation.type` says it, or a name for `Graph.gradient_override_map`.
+        op_type: The type of op, as in `Operation.type`, or a name for `Graph.gradient_override_map`.
 
     Raises:
-        KeyError: the type or the name has a gradient.
+        KeyError: the type or the name already has a gradient.
     """
 
     def __init__(self, op_type: str) -> None:
@@ -51,10 +51,10 @@ class RegisterGradient:
 
 @export("no_gradient", v1=("NoGradient", "NotDifferentiable", "no_gradient"))
 def no_gradient(op_type: str) -> None:
-    """Says that nothing flows back through ops of a type.
+    """Declares ops of a type as not differentiable.
 
     Raises:
-        KeyError: the type has a gradient.
+        KeyError: the type already has a gradient.
     """
     if not isinstance(op_type, str):
         raise DTypeError(f"op_type must be a string, got {shown(op_type)}.")
@@ -65,7 +65,7 @@ NoGradient = NotDifferentiable = no_gradient
 
 
 def rule_of(node: Operation) -> GradientRule | None:
-    """How gradients flow back through an operation: by what the graph or the program said, else by its op's rule."""
+    """The gradient rule of an operation: by the graph's or the program's override, else by its op's rule."""
     name = node.graph.gradient_names.get(node)
     if name is not None and name not in _functions:
         known = all_ops().get(name)
@@ -111,7 +111,7 @@ def _as_rule(node: Operation, function: Callable[..., Any] | None, name: str) ->
 
 
 def _by_input(node: Operation, made: list[Any], name: str) -> Any:
-    """What a function returned, as a rule returns it: only for tensors, and lists of tensors together."""
+    """The result of a function in the form of a rule: only for tensors, with lists of tensors grouped."""
     args = list(zip(node.op_def.inputs, node.args, strict=True))
     tensors = [(arg, value) for arg, value in args if not arg.is_host]
     wanted = args if len(made) == _count(args) else tensors

@@ -1,14 +1,14 @@
-"""Residuals: values from inside a branch, a called function or a loop, which its gradient needs outside, later.
+"""Residuals: values from inside a branch, a called function or a loop that its gradient needs later, outside.
 
-An operation that holds graphs gives them as further results, noted in its ``residuals``. The branch that is not taken
-gives a zero in their place. A loop saves them in every iteration, in one further result, its *history*: a list with a
-list of residuals for each iteration (`ops.tensor_list`).
+An operation that contains graphs returns them as additional results, listed in its ``residuals``. The branch that is
+not taken returns zeros for them. A loop saves them in every iteration, in one additional result, its *history*: a list
+with a list of residuals for each iteration (`ops.tensor_list`).
 
     If(pred, x)  ->  y, residual...
     While(i, x)  ->  i, x, history        history[5][2]: the third residual of the sixth iteration
 
-The operation gets these results when somebody asks for a gradient; a plan that was made before does without them. They
-are results like any other, with gradients of their own, so gradients of gradients go through them.
+The results are added to the operation when a gradient is requested; a plan that was made before does without them. They
+are results like any other, with gradients of their own, so higher derivatives go through them.
 """
 
 from __future__ import annotations
@@ -31,11 +31,11 @@ from situs._src.ops.tensor_list import get_row, reserve
 from situs._src.runtime.eager.tensor import EagerTensor
 from situs._src.runtime.symbolic.bind import constant
 
-See = Callable[[SymbolicTensor], Any]  # gives what stands for a tensor where a gradient is built
+See = Callable[[SymbolicTensor], Any]  # maps a tensor to the graph where a gradient is built
 
 
 def history_of(loop: Operation) -> SymbolicTensor:
-    """The result of a loop that has the residuals of its iterations; added to it if it has none."""
+    """The result of a loop with the residuals of its iterations; added if it has none."""
     states = len(loop.args[0])
     if len(loop.outputs) == states:
         loop.outputs.append(SymbolicTensor(loop, states, variant, SCALAR, False))
@@ -43,12 +43,12 @@ def history_of(loop: Operation) -> SymbolicTensor:
 
 
 class View:
-    """The tensors of an inner graph as they are seen from where its gradient is built.
+    """Maps the tensors of an inner graph to where its gradient is built.
 
     Args:
         inner: The graph.
-        see: How the tensors of the graph around it are seen from there.
-        node: The operation that holds it.
+        see: Maps the tensors of the outer graph.
+        node: The operation that contains it.
     """
 
     def __init__(self, inner: FunctionGraph, see: See, node: Operation) -> None:
@@ -59,7 +59,7 @@ class View:
         self._seen: dict[tuple[SymbolicTensor, Graph], Any] = {}
 
     def __call__(self, tensor: SymbolicTensor) -> Any:
-        """What stands for a tensor: itself outside, if it was captured; the same constant; else its value."""
+        """The counterpart of a tensor: the outer one, if it was captured; the same constant; else its residual."""
         if tensor.graph is not self.inner:
             return tensor
         if tensor in self._outside:
@@ -71,7 +71,7 @@ class View:
         return self._seen[key]
 
     def look(self, tensor: SymbolicTensor) -> Any:
-        """What stands for a tensor of the inner graph, or of one around it whose gradient is being built as well."""
+        """The counterpart of a tensor of the inner graph, or of an outer one whose gradient is being built as well."""
         view: Any = self
         while isinstance(view, View):
             if tensor.graph is view.inner:
@@ -83,18 +83,18 @@ class View:
         return constant(here.graph, tensor.op.attrs["value"], tensor.dtype)
 
     def value(self, tensor: SymbolicTensor) -> Any:
-        """The tensor outside that has the value of one inside."""
+        """The outer tensor with the value of an inner one."""
         raise NotImplementedError
 
 
 class ResultView(View):
-    """A view of a branch or of a called function, whose residuals are further results.
+    """The view of a branch or of a called function, whose residuals are additional results.
 
     Args:
         inner: The graph.
-        see: How the tensors around it are seen.
-        node: The operation that holds it.
-        graphs: The graphs of the operation: this one, and that of the branch which is not taken when this one is.
+        see: Maps the tensors of the outer graph.
+        node: The operation that contains it.
+        graphs: The graphs of the operation: this one, and that of the other branch.
     """
 
     def __init__(self, inner: FunctionGraph, see: See, node: Operation, graphs: Sequence[FunctionGraph]) -> None:
@@ -103,7 +103,7 @@ class ResultView(View):
         self._number = next(number for number, graph in enumerate(graphs) if graph is inner)
 
     def value(self, tensor: SymbolicTensor) -> Any:
-        """The result that has the value of a tensor from inside, added to the operation if there is none."""
+        """The result with the value of an inner tensor, added to the operation if there is none."""
         seen = self.see(self._result(tensor))
         return seen if seen.shape == tensor.shape else with_shape(seen, tensor.shape)
 
@@ -124,11 +124,11 @@ class ResultView(View):
 
 
 class IterationView(View):
-    """A view of one iteration of a loop.
+    """The view of one iteration of a loop.
 
     Args:
         inner: The graph of the body.
-        see: How the tensors around the loop are seen.
+        see: Maps the tensors of the outer graph.
         node: The loop.
         saved: The list of the residuals of the iteration.
     """
@@ -138,7 +138,7 @@ class IterationView(View):
         self._saved = saved
 
     def value(self, tensor: SymbolicTensor) -> Any:
-        """The value that the iteration saved of a tensor."""
+        """The saved value of a tensor in the iteration."""
         residuals = self.node.residuals
         number = next((n for n, (known,) in enumerate(residuals) if known is tensor), None)
         if number is None:
@@ -148,7 +148,7 @@ class IterationView(View):
 
 
 def with_shape(tensor: Any, shape: TensorShape) -> Any:
-    """A tensor, with what else is known of its shape."""
+    """A tensor, with its shape refined."""
     known: Any = identity(tensor)
     known.set_shape(shape)
     return known

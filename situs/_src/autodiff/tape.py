@@ -5,9 +5,9 @@
         y = x * x
     tape.gradient(y, x)          # 2 x
 
-In eager code the ops themselves are recorded (`runtime.eager.tape`). While a graph is being built there is nothing to
-record, because the graph knows how everything was computed: the tape only notes when it recorded, and what it watches
-(`autodiff.graph_tape`).
+In eager code the ops themselves are recorded (`runtime.eager.tape`). While a graph is being built this is not
+necessary, because the graph knows how everything was computed: the tape only keeps when it recorded, and what it
+watches (`autodiff.graph_tape`).
 """
 
 from __future__ import annotations
@@ -41,10 +41,10 @@ from situs._src.variables.eager import Variable, variable_behind
 
 @export("GradientTape")
 class GradientTape:
-    """Records ops to compute gradients of them.
+    """Records ops to compute their gradients.
 
     Args:
-        persistent: Whether gradients may be asked for more than once.
+        persistent: Whether gradients may be computed more than once.
         watch_accessed_variables: Whether trainable variables are watched as soon as they are read.
 
     Example:
@@ -61,7 +61,7 @@ class GradientTape:
         self._sees_variables = watch_accessed_variables
         self._tape: Tape | None = Tape(watch_accessed_variables, persistent)
         self._in_graphs = GraphRecording(watch_accessed_variables)
-        self._seen_variables: tuple[Any, ...] = ()  # those that were watched when it was asked for gradients
+        self._seen_variables: tuple[Any, ...] = ()  # the watched variables when gradients were computed
         self._recording = False
 
     # Recording.
@@ -93,7 +93,7 @@ class GradientTape:
         self._recording = False
 
     def watch(self, tensor: object) -> None:
-        """Records from now on what is made of a tensor, or of several."""
+        """Records from now on what depends on a tensor, or on several."""
         for item in map(variable_behind, flatten(tensor)):
             if not is_tensor(item):
                 raise ArgumentError(
@@ -112,7 +112,7 @@ class GradientTape:
                 self._live().watch(item)
 
     def watched_variables(self) -> tuple[Any, ...]:
-        """The variables that are watched, in the order they were met; still known after a gradient was computed."""
+        """The watched variables, in order of first use; still available after a gradient was computed."""
         eager = self._seen_variables if self._tape is None else tuple(self._tape.variables.values())
         return tuple({id(variable): variable for variable in (*eager, *self._in_graphs.variables())}.values())
 
@@ -295,11 +295,14 @@ class GradientTape:
         choice, tape = as_choice(unconnected), self._finished()
         form, wanted = _sources(sources)
         end = _tensor(target)
-        rows = [self._gradients(tape, [target], wanted, [seed]) for seed in kind.seeds(end)]
+        differentiable = has_gradient(end.dtype)
+        rows = [self._gradients(tape, [target], wanted, [seed]) for seed in (kind.seeds(end) if differentiable else ())]
         self._let_go()
         columns = zip(*rows, strict=True) if rows else [()] * len(wanted)
         made = [
             kind.together([filled(grad, source, choice) for grad in column], end, source)
+            if differentiable or choice is UnconnectedGradients.ZERO
+            else None
             for column, source in zip(columns, wanted, strict=True)
         ]
         return put_together(form, made)

@@ -1,1 +1,1 @@
-"""Ops and graphs as values: what an op is, which kernels it has, and the graphs that are made of them."""
+"""Ops and graphs: op definitions, kernels, and the graphs built from them."""

@@ -5,8 +5,8 @@
     >>> array_to_proto(np.zeros([2, 3], np.float32), float32).float_val
     [0.0]
 
-One value, or one repeated, stands in the list of its dtype, as TensorFlow writes it; many stand as raw little-endian
-bytes. A list that is shorter than the shape says repeats its last value.
+One value, or one repeated, is stored in the list of its dtype, as TensorFlow writes it; many are stored as raw
+little-endian bytes. A list that is shorter than the shape repeats its last value.
 """
 
 from __future__ import annotations
@@ -44,10 +44,10 @@ _LISTS = {
 
 
 def array_to_proto(value: object, dtype: DType) -> TensorProto:
-    """The message for an array, or for a tensor that has its value already.
+    """The message for an array, or for an eager tensor.
 
     Raises:
-        DTypeError: values of this dtype cannot be written down.
+        DTypeError: values of this dtype cannot be serialized.
     """
     if dtype.name not in _LISTS:
         raise DTypeError(f"Values of dtype {dtype.name} live in this process and cannot be written down.")
@@ -62,16 +62,33 @@ def array_to_proto(value: object, dtype: DType) -> TensorProto:
     return proto
 
 
+def content_to_proto(array: Array, dtype: DType) -> TensorProto:
+    """The message for an array with its values as raw bytes, whatever they are; strings stand in their list.
+
+    Raises:
+        DTypeError: values of this dtype cannot be written down.
+    """
+    if dtype.name not in _LISTS:
+        raise DTypeError(f"Values of dtype {dtype.name} live in this process and cannot be written down.")
+    array = as_array(array, dtype)
+    proto = TensorProto(dtype=dtype.as_datatype_enum, tensor_shape=shape_to_proto(TensorShape(array.shape)))
+    if dtype is string:
+        proto.string_val.extend(_listed(array.reshape(-1), dtype))
+    else:
+        proto.tensor_content = array.astype(array.dtype.newbyteorder("<")).tobytes()
+    return proto
+
+
 _RAW = frozenset(
     ["float16", "bfloat16", "float32", "float64", "int8", "int16", "int32", "int64", "uint8", "uint32", "uint64"]
 )  # the dtypes of which TensorFlow's make_tensor_proto writes bytes
 
 
 def values_to_proto(array: Array, dtype: DType, sizes: tuple[int, ...]) -> TensorProto:
-    """The message for an array that is to have some sizes, every value written down; the last stands for the rest.
+    """The message for an array with a shape, all values written out; the last one is repeated for the rest.
 
     Raises:
-        DTypeError: values of this dtype cannot be written down.
+        DTypeError: values of this dtype cannot be serialized.
     """
     if dtype.name not in _LISTS:
         raise DTypeError(f"Values of dtype {dtype.name} live in this process and cannot be written down.")
@@ -85,7 +102,7 @@ def values_to_proto(array: Array, dtype: DType, sizes: tuple[int, ...]) -> Tenso
 
 
 def as_array(value: object, dtype: DType) -> Array:
-    """A value that is known, as an array of its dtype."""
+    """A known value as an array of its dtype."""
     if not isinstance(value, (np.ndarray, np.generic)) and hasattr(value, "numpy"):
         value = value.numpy()
     # NumPy's own strings would lose the zero bytes at their ends.
@@ -113,7 +130,7 @@ def array_from_proto(proto: TensorProto) -> tuple[Array, DType]:
     """The array that a message describes, and its dtype.
 
     Raises:
-        InvalidArgumentError: the dtype, the shape and the values do not belong together.
+        InvalidArgumentError: the dtype, the shape and the values are inconsistent.
     """
     dtype = dtype_from_proto(proto.dtype)
     shape = shape_from_proto(proto.tensor_shape)

@@ -5,9 +5,9 @@
     strides=(1, 2, 2, 1)              list { i: 1 i: 2 i: 2 i: 1 }
     epsilon=0.001                     f: 0.001
 
-A field is taken only if it gives the value back exactly. Floats in messages are float32 and are read as the shortest
-decimal that they round to; what does not survive that, and nested tuples, are written as JSON under ``_value:`` and the
-name.
+A field is used only if it represents the value exactly. Floats in messages are float32 and are read as the shortest
+decimal that rounds to them; values that do not survive that, and nested tuples, are written as JSON under ``_value:``
+and the name.
 """
 
 from __future__ import annotations
@@ -31,10 +31,10 @@ PLAIN = "_value:"  # the attribute of this name holds its value as JSON
 
 
 def written_attr(name: str, value: object, default: object) -> tuple[str, AttrValue] | None:
-    """An attribute as an entry of the ``attr`` map of a node; None for a None that is the default: it is left out.
+    """An attribute as an entry of the ``attr`` map of a node; None for a None that is the default: it is omitted.
 
     Raises:
-        NotPlainError: the value is a Python object that cannot be written down.
+        NotPlainError: the value is a Python object that cannot be serialized.
     """
     if value is None and default is None:
         return None
@@ -52,7 +52,7 @@ def attr_list(field: str, items: list[Any]) -> AttrValue:
 
 
 def _field_of(value: object) -> str | None:
-    """The field that holds a value exactly; for a tuple, the field of its elements; None if there is none."""
+    """The field that represents a value exactly; for a tuple, the field of its elements; None if there is none."""
     if isinstance(value, (tuple, list)):
         fields = {_field_of(item) for item in value}
         nested = any(isinstance(item, (tuple, list, bytes)) for item in value)
@@ -113,7 +113,7 @@ def read_attr(message: AttrValue, default: object = None) -> Any:
 
     Args:
         message: The message.
-        default: The op's default, which tells bytes from text and a list from a tuple.
+        default: The op's default, which distinguishes bytes from text and a list from a tuple.
 
     Raises:
         InvalidArgumentError: the message has no value that could be read.

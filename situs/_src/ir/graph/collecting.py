@@ -1,4 +1,4 @@
-"""The collections of a graph: lists of whatever a program wants to find again, by name.
+"""The collections of a graph: named lists of arbitrary objects.
 
 >>> import situs.compat.v1 as tf
 >>> with tf.Graph().as_default():
@@ -18,7 +18,7 @@ from situs._src.base.tree import listed
 
 
 class Collections:
-    """What a graph collects; the part of `Graph` that does so."""
+    """The collections of a graph; a base class of `Graph`."""
 
     def __init__(self) -> None:
         self._lock = locks.rlock()
@@ -47,7 +47,7 @@ class Collections:
         return [item for item, text in zip(items, names, strict=True) if isinstance(text, str) and pattern.match(text)]
 
     def get_collection_ref(self, name: Any) -> list[Any]:
-        """The collection itself: changes of the list change the graph."""
+        """The collection itself: modifying the list modifies the graph."""
         with self._lock:
             return self._collections.setdefault(as_key(name), [])
 
@@ -67,10 +67,10 @@ class Collections:
 
 
 def as_key(value: object, what: str = "The name of a collection is a string, or anything that can be a key") -> Any:
-    """The value itself, if it can be looked up by.
+    """Checks that a value is hashable, and returns it.
 
     Raises:
-        TypeError: it cannot; `what` says what could be.
+        TypeError: it is not; `what` says what is expected.
     """
     try:
         hash(value)

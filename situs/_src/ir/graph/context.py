@@ -1,8 +1,8 @@
-"""Which graph ops are added to, and which session runs them by default.
+"""The current graph, and the default session.
 
-Each thread has a stack of default graphs; under it lies one graph of the process, which programs of the
-TensorFlow 1 dialect build into without saying so. A graph that is made the default starts outside the device
-scopes around it: device scopes belong to the graph they were opened in.
+Each thread has a stack of default graphs; at its bottom is one graph of the process, which programs of the TensorFlow 1
+dialect build into implicitly. A graph that is made the default starts outside the enclosing device scopes: device
+scopes belong to the graph they were opened in.
 """
 
 from __future__ import annotations
@@ -38,28 +38,28 @@ _lock = locks.lock()
 
 
 def build_by_default() -> None:
-    """Lets the ops of this thread build the process's graph from here on, outside of any ``as_default`` too."""
+    """Makes this thread's ops build the process's graph from here on, also outside of any ``as_default``."""
     if here.graph is None:
         build_into(get_default_graph(), here.scope)
 
 
 @export(v1="get_default_graph", as_is=True)
 def get_default_graph() -> Graph:
-    """The graph that ops are added to in this thread."""
+    """The graph that this thread's ops are added to."""
     return _stacks.graphs[-1] if _stacks.graphs else _process_graph
 
 
 def process_graph() -> Graph:
-    """The graph of the process: what eager code collects, it collects there."""
+    """The graph of the process, which also has the collections of eager code."""
     return _process_graph
 
 
 @export(v1="reset_default_graph", as_is=True)
 def reset_default_graph() -> None:
-    """Puts an empty graph in place of the process's default one.
+    """Replaces the process's default graph by an empty one.
 
     Raises:
-        AssertionError: a graph was made the default with ``as_default`` and is so still.
+        AssertionError: a graph is the default by ``as_default``.
     """
     global _process_graph
     if _stacks.graphs:
@@ -74,11 +74,11 @@ def reset_default_graph() -> None:
 
 
 class NestedGraphError(FailedPreconditionError, AssertionError):
-    """The default graph cannot be exchanged while another one is nested in it."""
+    """The default graph cannot be replaced while another one is nested in it."""
 
 
 class NestingError(FailedPreconditionError, AssertionError):
-    """What was made the default last must be taken back first."""
+    """Contexts must be left in reverse order."""
 
 
 @contextmanager
@@ -95,7 +95,7 @@ def as_default(graph: Graph) -> Iterator[Graph]:
         yield graph
     finally:
         nested = len(_stacks.graphs) == depth + 1
-        if len(_stacks.graphs) > depth:  # else somebody further out has left already
+        if len(_stacks.graphs) > depth:  # else an outer context has been left already
             del _stacks.graphs[depth:]
             build_into(*before)
             left.scope = kept
@@ -104,7 +104,7 @@ def as_default(graph: Graph) -> Iterator[Graph]:
 
 
 def device_in(graph: Graph, name: Any) -> AbstractContextManager[None] | device:
-    """A context that asks for a device for operations of `graph`, be it the default one or not."""
+    """A context that requests a device for operations of `graph`, whether or not it is the default."""
     if outermost(get_default_graph()) is outermost(graph):
         return device(name)
     return _device_elsewhere(outermost(graph), as_request(name))
@@ -126,9 +126,9 @@ def _device_elsewhere(graph: Graph, request: Any) -> Iterator[None]:
 @export("init_scope", as_is=True)
 @contextmanager
 def init_scope() -> Iterator[None]:
-    """A context outside all function graphs and control flow: what is made here lives as long as the program.
+    """A context outside all function graphs and control flow: what is created here lives as long as the program.
 
-    The name scope stays.
+    The name scope is kept.
     """
     graph = None if here.graph is None else outermost(here.graph)
     names = _names_inside(here.graph)
@@ -146,7 +146,7 @@ def init_scope() -> Iterator[None]:
 
 
 def _names_inside(graph: Graph | None) -> str:
-    """The name scope of a graph, as one to enter; that of a branch or a loop stands in the one around it."""
+    """The name scope of a graph, to be entered; that of a branch or a loop is inside the outer one."""
     found: list[str] = []
     while graph is not None:
         found = [graph.get_name_scope(), *found]
@@ -160,15 +160,15 @@ def _names_inside(graph: Graph | None) -> str:
 
 @export("name_scope", v1=())
 class name_scope:  # noqa: N801 - the name programs use
-    """A context that puts a name and a slash before the names of operations. It can be entered again and again.
+    """A context that prefixes the names of operations with a name and a slash. It is reentrant.
 
     Args:
-        name: The name; None for `default_name`. The name of an entered scope, with its slash, enters it again.
-        default_name: What to take if `name` is None.
+        name: The name; None for `default_name`. The name of an existing scope, with its slash, reenters it.
+        default_name: The name if `name` is None.
         values: Accepted for TensorFlow's programs.
 
     Raises:
-        ValueError: the name is no string.
+        ValueError: the name is not a string.
     """
 
     __slots__ = ("_entered", "_name")
@@ -196,7 +196,7 @@ class name_scope:  # noqa: N801 - the name programs use
 
 @contextmanager
 def _eager_scope(name: str | None) -> Iterator[str]:
-    """A name scope of eager code: nothing is named by it but summaries."""
+    """A name scope of eager code: only summaries use it."""
     if name is not None:
         check_is_text(name, "scope")
     outer = _stacks.eager_scope
@@ -210,13 +210,13 @@ def _eager_scope(name: str | None) -> Iterator[str]:
 
 @export("get_current_name_scope", as_is=True)
 def current_name_scope() -> str:
-    """The name scope that the thread is in, without a slash at its end."""
+    """The current name scope, without the final slash."""
     return _stacks.eager_scope if here.graph is None else here.graph.get_name_scope()
 
 
 @export(v1="executing_eagerly_outside_functions", as_is=True)
 def executing_eagerly_outside_functions() -> bool:
-    """Whether the program runs ops at once, be it that the graph of a function is being made just now."""
+    """Whether the program runs eagerly, even if a function is being traced just now."""
     with init_scope():
         return here.graph is None
 
@@ -225,7 +225,7 @@ def executing_eagerly_outside_functions() -> bool:
 def control_dependencies(control_inputs: object) -> Any:
     """A context whose operations run after the given ones; in eager code everything runs in order anyway.
 
-    In eager code functions among them are called.
+    In eager code, functions among them are called.
     """
     if here.graph is not None:
         return here.graph.control_dependencies(control_inputs)
@@ -237,7 +237,7 @@ def control_dependencies(control_inputs: object) -> Any:
 
 @export(v1="colocate_with", as_is=True)
 def colocate_with(op: Any, ignore_existing: bool = False) -> Any:
-    """A context whose operations go to the device of `op`."""
+    """A context whose operations are colocated with `op`."""
     return get_default_graph().colocate_with(op, ignore_existing)
 
 
@@ -283,10 +283,10 @@ def push_session(session: SessionLike) -> None:
 
 
 def pop_session(session: SessionLike, nested: bool = True) -> None:
-    """Takes back what `push_session` did.
+    """Undoes `push_session`.
 
     Raises:
-        AssertionError: another session was made the default later, and is so still.
+        AssertionError: another session became the default later.
     """
     violated = nested and bool(_stacks.sessions) and _stacks.sessions[-1] is not session
     if session in _stacks.sessions:
@@ -319,5 +319,5 @@ def session_for(session: Any, graph: Graph, what: str, method: str) -> Any:
 
 
 def as_graph_element(obj: object) -> SymbolicTensor | Operation:
-    """The tensor or operation of the default graph that `obj` is, names or stands for."""
+    """The tensor or operation of the default graph for an object: itself, by name, or by conversion."""
     return get_default_graph().as_graph_element(obj)  # type: ignore[no-any-return]

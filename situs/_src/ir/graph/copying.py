@@ -1,21 +1,22 @@
-"""Copies of operations, in the graph that they belong to: with other inputs, names and devices.
+"""Copying operations within their graph: with other inputs, names and devices.
 
     x ---- MatMul ---- Relu             the operations that are copied: MatMul, Relu
     w -----'                            given: x is to be y, and GPU:0 is to be GPU:1
-    y ---- MatMul ---- Relu             the copies; w, which nobody spoke of, is theirs too
+    y ---- MatMul ---- Relu             the copies; w, which was not mapped, is shared
     w -----'
 
-It is what `distribute` makes the replicas of a step with that are like the first one. What a copy is made of is known
-already, so that nothing is bound, converted or inferred: it costs a seventh of tracing it again.
+`distribute` uses it for replicas that are identical to the first one. Everything about a copy is known already, so
+nothing is bound, converted or inferred: it costs a seventh of tracing it again.
 
 Invariants:
-    - Copies come in the order of what they are copies of, so their effects do, too.
-    - A copy has the shapes, attributes and control inputs of the original, with the copies of tensors and operations
-      in their place, where these were copied as well.
-    - The graphs of branches, loops and calls are copied with the operation that holds them; a graph that several hold
-      is one for their copies, too. Their residuals, which gradients ask for later, are not to change after that: who
-      copies asks `Copier.changed`.
-    - What stands for values from outside (`FED`, `STATE`) is never copied: `Copier` asks what stands in its place.
+    - Copies are in the order of their originals, and so are their side effects.
+    - A copy has the shapes, attributes and control inputs of the original, with tensors and operations replaced by
+    their
+      copies, if they have been copied as well.
+    - The graphs of branches, loops and calls are copied with their operation; a graph that several operations share is
+      shared by their copies, too. Their residuals, which are added for gradients, must not change after that: callers
+      check `Copier.changed`.
+    - Placeholders and state (`FED`, `STATE`) are never copied: `Copier` maps them.
 """
 
 from __future__ import annotations
@@ -38,12 +39,12 @@ Look = Callable[[SymbolicTensor], SymbolicTensor]
 
 
 class Original(NamedTuple):
-    """An operation that is copied, perhaps several times, and what need not be found out each time.
+    """An operation to be copied, perhaps several times, with cached facts.
 
     Attributes:
         node: The operation.
-        graphs: Those that it holds.
-        attributes: Gives the attributes of a copy; None if they are the operation's own.
+        graphs: Its graphs.
+        attributes: Returns the attributes of a copy; None if they are unchanged.
     """
 
     node: Operation
@@ -54,11 +55,11 @@ class Original(NamedTuple):
 def originals(
     nodes: Iterable[Operation], attributes: Attributes | None = None, trait: Trait | None = None
 ) -> list[Original]:
-    """Operations to be copied, without those that stand for values from outside.
+    """Operations to be copied, without placeholders and state.
 
     Args:
         nodes: The operations.
-        attributes: Gives the attributes of copies of those whose op has a trait, if it does not hold graphs.
+        attributes: Returns the attributes of copies of those whose op has a trait, if it has no graphs.
         trait: The trait.
     """
     return [
@@ -69,13 +70,13 @@ def originals(
 
 
 class Copier:
-    """Makes copies of operations, and knows what it has copied.
+    """Copies operations, and keeps track of the copies.
 
     Args:
         graph: The graph of the copies.
-        look: What stands for a tensor that was not copied, in the copies.
-        renamed: From the name of an operation to that of its copy.
-        devices: From the devices that operations ask for to those that copies do; others stay.
+        look: Maps a tensor that was not copied.
+        renamed: Maps the name of an operation to that of its copy.
+        devices: Maps requested devices to those of the copies; others are kept.
     """
 
     def __init__(self, graph: Graph, look: Look, renamed: Renamed, devices: Mapping[str, str]) -> None:
@@ -87,18 +88,18 @@ class Copier:
         self._held: dict[Operation, tuple[int, ...]] = {}  # what the originals that hold graphs looked like
 
     def tensor(self, original: SymbolicTensor) -> SymbolicTensor:
-        """What stands for a tensor in the copies."""
+        """The counterpart of a tensor among the copies."""
         found = self._tensors.get(id(original))
         if found is None:
             found = self._tensors[id(original)] = self._look(original)
         return found
 
     def known(self, original: SymbolicTensor) -> SymbolicTensor | None:
-        """The same, if that has been said or asked before."""
+        """The same, if it is already known."""
         return self._tensors.get(id(original))
 
     def learn(self, original: SymbolicTensor, stands: SymbolicTensor) -> None:
-        """Says what stands for a tensor."""
+        """Registers the counterpart of a tensor."""
         self._tensors[id(original)] = stands
 
     def node(self, original: Operation) -> Operation:
@@ -106,11 +107,11 @@ class Copier:
         return self._nodes.get(original, original)
 
     def changed(self) -> list[Operation]:
-        """The operations whose inner graphs or results became more since they were copied."""
+        """The operations whose inner graphs or results have grown since they were copied."""
         return [node for node, size in self._held.items() if _size(node) != size]
 
     def copy(self, given: Sequence[Original]) -> list[Operation]:
-        """Adds copies of operations to the graph; they are in the order of the graph, and none was copied before."""
+        """Adds copies of operations to the graph; in graph order, and none was copied before."""
         made = [self._copied(*each) for each in given]
         self._graph.add_copies(made)
         return made
@@ -143,7 +144,7 @@ class Copier:
         return made
 
     def _companion(self, graph: Graph, name: str) -> str:
-        """The name of the operation that a copy wants to be with, by that of the one that the original wants."""
+        """The name of the operation that a copy is colocated with, from that of the original."""
         found = self._names.get(name)
         if found is None:
             node = graph.get_operation_by_name(name)
@@ -159,7 +160,7 @@ class Copier:
             return self.tensor(arg)
         return type(arg)([self._arg(item) for item in arg]) if type(arg) in (list, tuple) else arg
 
-    # The graphs that operations hold.
+    # Graphs of operations.
 
     def _attr(self, value: Any) -> Any:
         if isinstance(value, FunctionGraph):
@@ -167,7 +168,7 @@ class Copier:
         return type(value)([self._attr(item) for item in value]) if type(value) in (list, tuple) else value
 
     def _graph_of(self, graph: FunctionGraph) -> FunctionGraph:
-        """The copy of a graph that lies in the one that is copied from."""
+        """The copy of a nested graph."""
         if graph in self._inner:
             return self._inner[graph][0]
         made = graph.emptied(self._graph)
@@ -191,7 +192,7 @@ class Copier:
         return made
 
     def _residual(self, residual: tuple[SymbolicTensor, ...], order: Sequence[Copier]) -> tuple[SymbolicTensor, ...]:
-        """A residual of the copy: for each of its tensors what stands for it in the graph that it belongs to."""
+        """A residual of the copy: the counterpart of each of its tensors."""
         return tuple([next(found for each in order if (found := each.known(t)) is not None) for t in residual])
 
 
@@ -200,7 +201,7 @@ def _missing(tensor: SymbolicTensor) -> SymbolicTensor:
 
 
 def _size(node: Operation) -> tuple[int, ...]:
-    """Numbers that become larger when something is added to an operation, or to the graphs that it holds."""
+    """Numbers that grow when something is added to an operation, or to its graphs."""
     graphs = [graph for _, graph in graphs_of(node)]
     inner = [size for graph in graphs for each in graph.operations if graphs_of(each) for size in _size(each)]
     return len(node.outputs), len(node.residuals), *[len(graph) for graph in graphs], *inner

@@ -1,8 +1,8 @@
 """Graphs of functions, branches and loop bodies.
 
-A `FunctionGraph` lies inside another graph. When one of its operations takes a tensor of a graph further
-out, the tensor is *captured*: an operation ``Captured`` stands for it inside, and the operation that holds
-the function graph takes the tensor as an input.
+A `FunctionGraph` is nested in another graph. When one of its operations takes a tensor of an outer graph, the tensor is
+*captured*: an operation ``Captured`` stands for it inside, and the operation that contains the function graph takes the
+tensor as an input.
 
     outer:   x ----------------.           inside:   Captured --- Mul --- result
     outer:   pred --- If(pred, x)                                 2.0 --'
@@ -15,6 +15,7 @@ from typing import Any
 
 from situs._src.base.devices.scope import here
 from situs._src.base.dtype import ALL, DType, resource, variant
+from situs._src.base.errors import DTypeError
 from situs._src.base.shapes import UNKNOWN, TensorShape
 from situs._src.ir.graph.graph import Graph
 from situs._src.ir.graph.node import Operation
@@ -27,14 +28,14 @@ from situs._src.ir.registry.traits import FED
 
 captured = op("Captured", "-> output: dtype", traits={FED}, dtype=ALL | {resource, variant})
 captured.shape(lambda: UNKNOWN)
-captured.kernel(CPU, GPU)(lambda: None)  # never called: its value comes from outside; the placer asks for one
+captured.kernel(CPU, GPU)(lambda: None)  # never called: its value is passed in; the placer requires one
 
 
 class FunctionGraph(Graph):
-    """A graph inside another one, or of a ``tf.function``.
+    """A graph nested in another one, or of a ``tf.function``.
 
     Args:
-        outer: The graph it lies in; None for a ``tf.function`` called by eager code.
+        outer: The outer graph; None for a ``tf.function`` called by eager code.
         compares_elements: Whether ``==`` between its tensors is an op, as it is in a ``tf.function``.
     """
 
@@ -50,23 +51,24 @@ class FunctionGraph(Graph):
         self.captures: dict[SymbolicTensor, SymbolicTensor] = {}  # outside -> inside
         self.arguments: list[SymbolicTensor] = []
         self.replicas: Replicas | None = None  # which run at the same time
-        # Whether operations with side effects run though no result needs them: in a tf.function, and in all inside it.
+        # Whether operations with side effects run even if no result needs them: in a tf.function, and everything
+        # nested.
         self.runs_effects: bool = compares_elements or getattr(outer, "runs_effects", False)
         self.waits_for: dict[Operation, None] = {}  # operations further out
-        self.run_anyway: list[Operation] = []  # operations that were returned in the place of tensors
+        self.run_anyway: list[Operation] = []  # operations that were returned instead of tensors
         self.results: list[SymbolicTensor] = []
         if outer is not None:
             self._collections = outer._collections  # what a branch collects belongs to the program
             self.seed = outer.seed
 
     def add_argument(self, dtype: DType, shape: TensorShape, name: str = "arg") -> SymbolicTensor:
-        """Adds an argument of the function: a tensor that the caller gives."""
+        """Adds an argument of the function: a tensor that the caller passes."""
         tensor = self._stand_in(dtype, shape, False, name)
         self.arguments.append(tensor)
         return tensor
 
     def capture(self, tensor: SymbolicTensor) -> SymbolicTensor:
-        """The tensor inside that stands for one of a graph further out."""
+        """The inner tensor for one of an outer graph."""
         if tensor.graph is self:
             return tensor
         tensor = here.look(tensor) if here.look is not None else tensor
@@ -75,6 +77,12 @@ class FunctionGraph(Graph):
         found = self.captures.get(tensor)
         if found is None:
             if self.outer is None:  # nothing lies further out: the graphs have nothing to do with each other
+                if isinstance(tensor.graph, FunctionGraph):
+                    raise DTypeError(
+                        f"{tensor!r} is out of scope and cannot be used here: it was made inside a tf.function, while "
+                        "its graph was made, and has no value outside. Return it from that function, and use what a "
+                        "call returns."
+                    )
                 return super().capture(tensor)
             outside = self.outer.capture(tensor)
             found = self.captures.get(outside)
@@ -84,7 +92,7 @@ class FunctionGraph(Graph):
         return found
 
     def _as_control(self, item: object) -> Operation | None:
-        """An operation to wait for; one further out is waited for by the operation that holds this graph."""
+        """A control input; for an outer one, the operation that contains this graph waits."""
         node = getattr(item, "op", item)
         if not isinstance(node, Operation) or node.graph is self or self.outer is None:
             return super()._as_control(item)
@@ -94,16 +102,16 @@ class FunctionGraph(Graph):
         return None
 
     def _stand_in(self, dtype: DType, shape: TensorShape, is_ref: bool, name: str) -> SymbolicTensor:
-        """What stands for a value from outside: it waits for nothing, and is asked for no device."""
+        """A placeholder for a value from outside: without control inputs and device request."""
         result = (Arg("output", "dtype", is_ref=is_ref), dtype, shape)
         with self.control_dependencies(None), self.colocate_with(None, ignore_existing=True):
             return self.add(captured, (), {}, {"dtype": dtype}, [result], name).outputs[0]
 
     def emptied(self, outer: Graph) -> FunctionGraph:
-        """A graph of the same kind without operations, to be filled with copies of this one's.
+        """An empty graph of the same kind, to be filled with copies.
 
         Args:
-            outer: The graph that it lies in.
+            outer: Its outer graph.
         """
         made = object.__new__(type(self))
         FunctionGraph.__init__(made, outer, self.compares_elements)
@@ -120,7 +128,7 @@ def _last_part(name: str) -> str:
 
 
 def outermost(graph: Graph) -> Graph:
-    """The graph that a function's graph, and all around it, lie in."""
+    """The outermost graph of a function's graph."""
     while graph.outer is not None:
         graph = graph.outer
     return graph
@@ -129,7 +137,7 @@ def outermost(graph: Graph) -> Graph:
 def graph_of(values: Any, depth: int = 8) -> Graph | None:
     """The graph of the first symbolic tensor among inputs of any kind; None if there is none.
 
-    Lists are looked into only so deep: one that contains itself is refused later, and in other words.
+    Lists are searched only to a limited depth: one that contains itself raises a better error later.
     """
     for value in values:
         if isinstance(value, SymbolicTensor):
@@ -152,7 +160,7 @@ GIVING: dict[str, tuple[str, ...]] = {
 
 
 def graphs_of(node: Operation) -> list[tuple[str, FunctionGraph]]:
-    """The graphs that an operation holds, with the names of the attributes."""
+    """The graphs of an operation, with the names of the attributes."""
     found: list[tuple[str, FunctionGraph]] = []
     for name, value in node.attrs.items():
         several = isinstance(value, (list, tuple))
@@ -163,7 +171,7 @@ def graphs_of(node: Operation) -> list[tuple[str, FunctionGraph]]:
 
 
 def operations_in(node: Operation) -> Iterator[Operation]:
-    """An operation, and those in the graphs that it holds."""
+    """An operation, and those in its graphs."""
     yield node
     for _, graph in graphs_of(node):
         for inner in graph.operations:

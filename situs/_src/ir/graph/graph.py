@@ -1,8 +1,8 @@
-"""`Graph`: operations in the order they were made, and what the next one will be given.
+"""`Graph`: operations in order of creation, and the state for the next one.
 
-While a graph is built, each thread has in it a name scope, control dependencies and colocations
-(`Building`); device scopes are `base.devices.scope`'s. A new operation gets its name, its device and its
-control inputs from these, and joins the end of the list. Threads may build one graph together.
+While a graph is built, each thread has a name scope, control dependencies and colocations in it (`Building`); device
+scopes are in `base.devices.scope`. A new operation gets its name, its device and its control inputs from these, and is
+appended. Several threads may build one graph together.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ from situs._src.ir.registry.signature import Arg
 
 
 class Controller:
-    """One ``with control_dependencies(...)``: who comes first, and who was made inside."""
+    """One ``with control_dependencies(...)``: its control inputs, and the operations created inside."""
 
     def __init__(self, first: Sequence[Operation]) -> None:
         self.first = first
@@ -44,14 +44,25 @@ class Controller:
 
 
 class Building(threading.local):
-    """What one thread gives to the operations it adds."""
+    """The state of one thread for the operations it adds."""
 
     def __init__(self) -> None:
         self.name_scope = ""
         self.gradient_names: dict[str, str] = {}  # by type of op
         self.controllers: list[Controller] = []
-        self.colocations: list[Operation | None] = []  # None begins anew
-        self.scope = ROOT  # the device scope that the thread was in when it left the graph for another
+        self.colocations: list[Operation | None] = []  # None begins again
+        self.scope = ROOT  # the thread's device scope when it switched to another graph
+
+
+class Tally:
+    """What is counted of all graphs of a ``tf.function`` together.
+
+    Attributes:
+        compiled: How many of them were compiled.
+    """
+
+    def __init__(self) -> None:
+        self.compiled = 0
 
 
 @export("Graph")
@@ -69,6 +80,7 @@ class Graph(Collections):
     is_function = False  # whether it is the graph of a ``tf.function``
     title = ""  # the name of that function
     compiles: bool | None = None  # what its ``tf.function`` was told by `jit_compile`
+    tally: Tally | None = None  # of that function
     has_dimensions = True  # whether the dimensions of its tensors have a `value`: in TensorFlow 1's dialect
 
     def __init__(self) -> None:
@@ -78,12 +90,12 @@ class Graph(Collections):
         self._names = Names()
         self._finalized = False
         self.placed = 0  # how many operations a session has placed
-        self.restricted: set[SymbolicTensor | Operation] = set()  # tensors not to be fed, operations not to be fetched
+        self.restricted: set[SymbolicTensor | Operation] = set()  # not to be fed or fetched
         self.building = Building()
         self.known_values: dict[
             SymbolicTensor, Any
         ] = {}  # found out before the graph runs; see situs._src.runtime.symbolic.fold
-        self.gradient_names: dict[Operation, str] = {}  # of operations whose gradient has another name than their type
+        self.gradient_names: dict[Operation, str] = {}  # of operations with an overridden gradient
         self.seed: int | None = None
         self.seeds_used = 0  # how many random operations took their seed from the graph's
 
@@ -127,7 +139,7 @@ class Graph(Collections):
             producer.consumers.append(node)
 
     def add_copies(self, copies: Iterable[Operation]) -> None:
-        """Appends operations that are copies of others (`ir.graph.copying`), which have their names and control inputs.
+        """Appends copies of operations (`ir.graph.copying`), which have names and control inputs already.
 
         Raises:
             ValueError: an operation of the graph has the name of one of them.
@@ -147,7 +159,7 @@ class Graph(Collections):
             raise StateError("Graph is finalized and cannot be modified.")
 
     def claim_name(self, op_def: Op, name: str | None) -> str:
-        """Takes the name of the next operation; `add` is then given it with a slash at its end."""
+        """Reserves the name of the next operation, which is passed to `add` with a final slash."""
         self._check_open()
         with self._lock:
             return self._name_for(op_def, name)
@@ -164,7 +176,7 @@ class Graph(Collections):
         return chosen
 
     def absolute_name(self, name: str) -> str:
-        """Takes a name that stands outside the current scope, numbered if need be."""
+        """Reserves a name outside the current scope, with a number if necessary."""
         with self._lock:
             return self._names.unique(name)
 
@@ -205,7 +217,7 @@ class Graph(Collections):
         self.add_controls(node, [other for other in first if all(tensor.op is not other for tensor in node.inputs)])
 
     def capture(self, tensor: SymbolicTensor) -> SymbolicTensor:
-        """The tensor of this graph that stands for `tensor`: only the graphs of functions have any for others.
+        """The tensor of this graph for `tensor`: only function graphs can capture others.
 
         Raises:
             ValueError: it belongs to another graph.
@@ -236,7 +248,7 @@ class Graph(Collections):
 
     @contextmanager
     def name_scope(self, name: str | None) -> Iterator[str]:
-        """A context that puts `name` and a slash before the names of operations; None or "" leads out of all."""
+        """A context that prefixes the names of operations with `name` and a slash; None or "" leads to the top."""
         outer = self.building.name_scope
         self.building.name_scope = self._scope_name(name, outer)
         try:
@@ -254,7 +266,7 @@ class Graph(Collections):
 
     @contextmanager
     def gradient_override_map(self, op_type_map: Mapping[str, str]) -> Iterator[None]:
-        """A context in which operations of some types get gradients that `tf.RegisterGradient` has other names for.
+        """A context in which operations of some types get gradients that are registered under other names.
 
         Args:
             op_type_map: The names, by type of op.
@@ -275,7 +287,7 @@ class Graph(Collections):
         return self.building.name_scope
 
     def unique_name(self, name: str, mark_as_used: bool = True) -> str:
-        """A name in the current scope that nothing has, and takes it."""
+        """Reserves an unused name in the current scope."""
         _check_text(name, "Operation")
         scope = self.building.name_scope
         with self._lock:
@@ -283,7 +295,7 @@ class Graph(Collections):
 
     @contextmanager
     def control_dependencies(self, control_inputs: object) -> Iterator[None]:
-        """A context whose operations run after the given ones; None clears what holds further out."""
+        """A context whose operations run after the given ones; None clears the outer ones."""
         clears = control_inputs is None
         if clears:
             first: list[Operation] = []
@@ -304,13 +316,13 @@ class Graph(Collections):
 
     @contextmanager
     def colocate_with(self, op: Any, ignore_existing: bool = False) -> Iterator[None]:
-        """A context whose operations go to the device of `op`, whatever the device scopes around it say.
+        """A context whose operations are colocated with `op`, overriding the device scopes around it.
 
-        Of several that are nested, the innermost that has a device counts; where none has, a scope inside does.
+        If several are nested, the innermost that has a device counts; if none has, an inner device scope does.
 
         Args:
-            op: The operation, or a tensor or variable of it; None to be with nothing, if `ignore_existing` is set.
-            ignore_existing: Whether the colocations and device scopes further out do not hold.
+            op: The operation, or a tensor or variable of it; None for none, if `ignore_existing` is set.
+            ignore_existing: Whether to ignore outer colocations and device scopes.
         """
         if op is None and not ignore_existing:
             raise ArgumentError("Trying to reset colocation (op is None) but ignore_existing is not True")
@@ -327,7 +339,7 @@ class Graph(Collections):
             self.building.colocations = outer
 
     def device(self, device_name_or_function: Any) -> Any:
-        """A context that asks for a device, for operations of this graph."""
+        """A context that requests a device for operations of this graph."""
         from situs._src.ir.graph.context import device_in
 
         return device_in(self, device_name_or_function)
@@ -368,10 +380,10 @@ class Graph(Collections):
         return self.as_graph_element(name, allow_operation=False)  # type: ignore[no-any-return]
 
     def as_graph_element(self, obj: object, allow_tensor: bool = True, allow_operation: bool = True) -> Any:
-        """The tensor or operation of this graph that `obj` is, names or stands for.
+        """The tensor or operation of this graph for an object: itself, by name, or by conversion.
 
         Raises:
-            TypeError: it can be no such thing.
+            TypeError: it cannot be converted.
             ValueError: it belongs to another graph, or is the wrong one of the two.
             KeyError: there is none of that name.
         """
@@ -440,26 +452,26 @@ class Graph(Collections):
         return _as_element(getattr(tensor_or_op, "op", tensor_or_op)) not in self.restricted
 
     def prevent_feeding(self, tensor: object) -> None:
-        """Refuses to feed this tensor from now on."""
+        """Forbids feeding this tensor from now on."""
         self.restricted.add(_as_element(tensor))
 
     def prevent_fetching(self, op: Any) -> None:
-        """Refuses to fetch this operation, and its results, from now on."""
+        """Forbids fetching this operation, and its results, from now on."""
         self.restricted.add(_as_element(getattr(op, "op", op)))
 
     # The graph as a whole.
 
     def finalize(self) -> None:
-        """Refuses every change from now on."""
+        """Forbids changes from now on."""
         self._finalized = True
 
     def reopen(self) -> None:
-        """Takes changes again: whoever finalized the graph for a while is done with it."""
+        """Allows changes again, after a temporary `finalize`."""
         self._finalized = False
 
     @property
     def finalized(self) -> bool:
-        """Whether changes are refused."""
+        """Whether changes are forbidden."""
         return self._finalized
 
     def operations_since(self, version: int) -> list[Operation]:
@@ -471,14 +483,16 @@ class Graph(Collections):
         """A number that grows with the graph."""
         return len(self._operations)
 
-    def as_graph_def(self, from_version: int | None = None, add_shapes: bool = False) -> Any:
-        """The graph as a ``GraphDef``; with `from_version`, only what came after."""
+    def as_graph_def(
+        self, from_version: int | None = None, add_shapes: bool = False, use_pybind11_proto: bool = False
+    ) -> Any:
+        """The graph as a ``GraphDef``; with `from_version`, only what came after. The last argument changes nothing."""
         from situs._src.ir.graph.serialize import to_graph_def
 
         return to_graph_def(self, 0 if from_version is None else from_version, add_shapes)
 
     def verify(self) -> None:
-        """Checks that the graph is well formed; a bug is in Situs if it is not.
+        """Checks that the graph is well formed; if it is not, that is a bug in Situs.
 
         Raises:
             InternalError: it is not; the message shows the neighbourhood of the fault.
@@ -507,7 +521,7 @@ show_as(NameNotFoundError, KeyError)
 
 
 def _listed(control_inputs: Any) -> Iterable[Any]:
-    """What ``control_dependencies`` was given, as something to go through: one tensor will do, too."""
+    """The argument of ``control_dependencies`` as an iterable: a single tensor is allowed, too."""
     one = isinstance(control_inputs, (str, SymbolicTensor, Operation)) or not isinstance(control_inputs, Iterable)
     return [control_inputs] if one or hasattr(control_inputs, "_as_graph_element") else control_inputs
 

@@ -23,7 +23,7 @@ class Names:
         self._uses: dict[str, int] = {}
 
     def unique(self, name: str, mark: bool = True) -> str:
-        """The name itself, or with the first number behind it that makes it unique.
+        """The name itself, or with the first number as a suffix that makes it unique.
 
         Args:
             name: The name wanted, with its scopes.
@@ -43,7 +43,7 @@ class Names:
         return f"{name}_{uses}"
 
     def take(self, name: str) -> None:
-        """Notes that a name is used as it is."""
+        """Marks a name as used."""
         self._uses.setdefault(name.lower(), 1)
 
 

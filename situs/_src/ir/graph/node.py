@@ -1,8 +1,8 @@
 """Operations: the nodes of a graph.
 
-An `Operation` is one use of a declared op. ``args`` holds its inputs as the op's signature groups them;
-``inputs`` holds the same tensors in one flat tuple. A host input (a shape, an axis) stands in ``args``
-as the plain value if the program gave one, and as a tensor, or a tuple with tensors in it, if it is computed.
+An `Operation` is one use of a declared op. ``args`` has its inputs as the op's signature groups them; ``inputs`` has
+the same tensors in one flat tuple. A host input (a shape, an axis) in ``args`` is the plain value if the program gave
+one, and a tensor, or a tuple with tensors in it, if it is computed.
 """
 
 from __future__ import annotations
@@ -32,13 +32,13 @@ _serials = count()
 
 
 def now() -> int:
-    """A moment between the operations made so far and those to come, comparable with their serial numbers."""
+    """A point in time, comparable with the serial numbers of operations."""
     return next(_serials)
 
 
 @export("Operation")
 class Operation:
-    """A node of a graph. Made by ops while a graph is being built."""
+    """A node of a graph. Created by ops while a graph is being built."""
 
     __slots__ = (
         "__weakref__",
@@ -84,20 +84,20 @@ class Operation:
         self.made_at = made_at
         self.inputs: tuple[SymbolicTensor, ...] = tuple(tensors_in(args))
         self.outputs: list[SymbolicTensor] = []
-        # What gradients need from inside the graphs that it holds, a tensor of each graph: further results, which for a
-        # loop are in one, its history (`autodiff.residuals`).
+        # Residuals of its graphs for gradients, a tensor of each graph: additional results, which for a loop are in
+        # one, its history (`autodiff.residuals`).
         self.residuals: list[tuple[SymbolicTensor, ...]] = []
         self.control_inputs: list[Operation] = []
-        self.colocated_with: tuple[str, ...] = ()  # names of operations this one wants to be with
-        self.device = ""  # what the program asked for, as it was written
-        self.index = -1  # its place in the graph's order
-        self.serial = next(_serials)  # its place among all operations of the program, in the order they were made
-        self.consumers: list[Operation] = []  # who takes one of its results
-        self.followers: list[Operation] = []  # who waits for it without taking a result
+        self.colocated_with: tuple[str, ...] = ()  # names of operations this one is colocated with
+        self.device = ""  # the requested device, as it was written
+        self.index = -1  # its position in the graph
+        self.serial = next(_serials)  # its position among all operations of the program, in order of creation
+        self.consumers: list[Operation] = []  # the users of its results
+        self.followers: list[Operation] = []  # operations with a control dependency on it
 
     @property
     def traceback(self) -> traceback.StackSummary:
-        """Where the program made it: the innermost frames outside Situs, outermost first."""
+        """Where the program created it: the innermost frames outside Situs, outermost first."""
         return summary_of(self.made_at)
 
     @property
@@ -128,7 +128,7 @@ class Operation:
         raise ArgumentError(f"Operation '{self.name}' has no attr named '{name}'; it has: {has}.")
 
     def colocation_groups(self) -> list[bytes]:
-        """The groups it belongs to, as TensorFlow writes them; its own by default."""
+        """Its colocation groups, as TensorFlow writes them; its own by default."""
         return [f"loc:@{other}".encode() for other in self.colocated_with or (self.name,)]
 
     def run(self, feed_dict: FeedDict | None = None, session: SessionLike | None = None) -> None:
@@ -138,7 +138,7 @@ class Operation:
         session_for(session, self.graph, "execute operation", "run").run(self, feed_dict)
 
     def _set_device(self, device: object) -> None:
-        """Asks for another device; what is written is checked when the graph is placed."""
+        """Requests another device; the name is checked when the graph is placed."""
         if self.index < self.graph.placed:
             logging.getLogger("situs").warning(
                 "Operation '%s' was changed by setting device after it was run by a session. This mutation will have "

@@ -1,10 +1,10 @@
-"""Attributes that are objects of the layers above: how they are written down with a graph, and made again.
+"""Attributes that are objects of higher layers: how they are serialized with a graph, and rebuilt.
 
     MakeIterator, dataset=<Map>      attr { key: "_object:dataset:dataset" value { s: "{...}" } }
                                      attr { key: "_functions:dataset" value { list { func { name: "..." } } } }
 
-A layer installs what writes and reads its objects. An object is text, and graphs of functions, which become functions
-of the library; tensors that it depends on are inputs of the operation that holds it.
+A layer registers how its objects are written and read. An object is serialized as text and graphs of functions, which
+become functions of the library; tensors that it depends on are inputs of its operation.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from situs._src.base.errors import ArgumentError
 OBJECT = "_object:"
 FUNCTIONS = "_functions:"
 
-Place = Callable[[Any], int]  # from a tensor to its place among the inputs of the operation
+Place = Callable[[Any], int]  # from a tensor to its index among the inputs of the operation
 
 
 class Kind(NamedTuple):
@@ -26,8 +26,8 @@ class Kind(NamedTuple):
     Attributes:
         of: The class of the objects.
         name: What the kind is called.
-        describe: Gives text and graphs for an object.
-        read: Makes an object of text, graphs, and the inputs of the operation.
+        describe: Returns text and graphs for an object.
+        read: Rebuilds an object from text, graphs, and the inputs of the operation.
     """
 
     of: type
@@ -45,17 +45,17 @@ def install(
     describe: Callable[[Any, Place], tuple[str, list[Any]]],
     read: Callable[..., Any],
 ) -> None:
-    """Lets objects of a class be attributes of graphs that are written down."""
+    """Registers a class of objects as attributes that can be serialized."""
     _kinds[name] = Kind(of, name, describe, read)
 
 
 def kind_of(value: object) -> Kind | None:
-    """The kind of an object; None for values that are attributes as they are."""
+    """The kind of an object; None for values that are plain attributes."""
     return next((kind for kind in _kinds.values() if isinstance(value, kind.of)), None)
 
 
 def kind_named(name: str) -> Kind:
-    """The kind of a name.
+    """The kind with a name.
 
     Raises:
         InvalidArgumentError: there is none.

@@ -1,4 +1,4 @@
-"""Values as JSON: host inputs, and attributes that no field of an ``AttrValue`` holds.
+"""Values as JSON: host inputs, and attributes that no field of an ``AttrValue`` can represent.
 
     >>> from situs._src.base.dtype import float32
     >>> dumps((2, None, float32))
@@ -6,7 +6,7 @@
     >>> loads('[2, null, {"dtype": "float32"}]')
     (2, None, tf.float32)
 
-Numbers, words, None and tuples are JSON's own; anything else is an object whose one key says what it is.
+Numbers, strings, None and tuples are plain JSON; anything else is an object with one key that names its type.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ Number = Callable[[Any], int | None]
 
 
 class NotPlainError(InvalidArgumentError):
-    """The value is a Python object that lives in this process only."""
+    """The value is a Python object of this process."""
 
 
 def dumps(value: object, number: Number = lambda value: None) -> str:
@@ -33,10 +33,10 @@ def dumps(value: object, number: Number = lambda value: None) -> str:
 
     Args:
         value: Numbers, strings, dtypes, shapes, slices, and tuples of them.
-        number: Tells the number of an input from the tensor; None for what is no input.
+        number: Returns the index of an input for a tensor; None if it is not an input.
 
     Raises:
-        NotPlainError: there is something else in it.
+        NotPlainError: it contains something else.
     """
     return json.dumps(_written(value, number))
 
@@ -58,10 +58,10 @@ def _written(value: object, number: Number) -> Any:
 
 
 def loads(text: str | bytes, inputs: Sequence[Any] = ()) -> Any:
-    """The value that `dumps` turned into this text, with `inputs` in the places of its tensors.
+    """The value for a text of `dumps`, with `inputs` for its tensors.
 
     Raises:
-        InvalidArgumentError: this is no such text.
+        InvalidArgumentError: the text is invalid.
     """
     try:
         return _read(json.loads(text), inputs, 0)
@@ -81,7 +81,7 @@ def _read(content: object, inputs: Sequence[Any], depth: int) -> Any:
 
 
 def inputs_in(text: str | bytes) -> set[int]:
-    """The numbers of the inputs that a text made by `dumps` mentions."""
+    """The indices of the inputs in a text of `dumps`."""
     numbers: set[int] = set()
 
     class Everything:

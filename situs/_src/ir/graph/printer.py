@@ -4,8 +4,8 @@
     %x : float32[?,2] = Placeholder() {shape: (None, 2)}
     %y : float32[1,?] = MatMul(%a, %x) {transpose_b: true}  device=/device:GPU:0  after ^init  # program.py:12
 
-Attributes that have their default are left out, and dtypes stand with the results. The graphs of branches and loops
-are indented under the operation that holds them. Printing never fails: it shows graphs that are broken, too.
+Attributes with default values are omitted, and dtypes are shown with the results. The graphs of branches and loops are
+indented under their operation. Printing never fails: it shows broken graphs, too.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from situs._src.ir.graph.tensor import SymbolicTensor
 from situs._src.ir.registry.signature import Arg
 
 _WIDTH = 60  # how long a value may get
-_SMALL = 1000  # elements; larger constants are not looked at, they may lie on a device
+_SMALL = 1000  # elements; larger constants are not read, they may be on a device
 
 
 def graph_text(graph: Graph) -> str:
@@ -51,7 +51,7 @@ def line(node: Operation) -> str:
     """One operation as one line."""
     try:
         parts = [f"{_made(node)} = {_call(node)}", _device(node), _waits(node), _comment(node)]
-    except Exception as error:  # a broken node is shown as far as it can be
+    except Exception as error:  # a broken node is shown as far as possible
         return f"%{node.name} = {node.type}(...)  # cannot be shown: {type(error).__name__}: {error}"
     return "  ".join(part for part in parts if part)
 

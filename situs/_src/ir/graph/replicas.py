@@ -1,10 +1,10 @@
-"""What the graph of a distributed step says of its replicas: which operation is whose, and what the reductions move.
+"""The replicas of a distributed step's graph: which operation belongs to which, and the traffic of the reductions.
 
     replica 0: 21 operations on GPU:0
     replica 1: 21 operations on GPU:1
     1 value reduced at AddN on GPU:0: 128 bytes between devices
 
-It is written down while the graph is built, for ``tf.explain`` and the placement log; nothing that runs needs it.
+It is recorded while the graph is built, for ``tf.explain`` and the placement log; running does not need it.
 """
 
 from __future__ import annotations
@@ -16,14 +16,14 @@ from dataclasses import dataclass, field
 
 @dataclass(frozen=True)
 class Reduction:
-    """Values of replicas that become one.
+    """A reduction of values of replicas.
 
     Attributes:
-        node: The operation that the first of them comes from; empty in eager code.
-        values: How many there are for each replica.
-        device: Where they are added.
-        between_devices: How many bytes move between the devices of a process; None if shapes are known in a run only.
-        between_workers: How many bytes each process gives to the others.
+        node: The operation that produces the first of them; empty in eager code.
+        values: The number of values per replica.
+        device: The device that reduces.
+        between_devices: The bytes moved between the devices of a process; None if shapes are known only in a run.
+        between_workers: The bytes that each process sends to the others.
     """
 
     node: str
@@ -49,7 +49,7 @@ class Replicas:
 
     Attributes:
         of_node: The numbers of replicas, by the names of their operations.
-        reductions: Where their values become one.
+        reductions: Their reductions.
     """
 
     of_node: dict[str, int] = field(default_factory=dict)
@@ -70,7 +70,7 @@ class Replicas:
 
 
 def together(found: Iterable[Replicas]) -> Replicas:
-    """The replicas of several graphs, which are parts of one program."""
+    """The replicas of several graphs of one program."""
     whole = Replicas()
     for each in found:
         whole.of_node.update(each.of_node)

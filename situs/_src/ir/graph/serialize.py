@@ -4,11 +4,11 @@
     attr { key: "T" value { type: DT_FLOAT } }
     attr { key: "_host:shape" value { s: "[-1, {\\"input\\": 1}]" } }
 
-Beyond what TensorFlow writes, attributes with an underscore hold what Situs knows of a node: a host input that is not
-just a tensor (``_host:``), how many tensors each of several lists has (``_length:``), values that messages have no
-exact field for (``_value:``), the tensors inside its functions that it gives to gradients (``_residuals``). The graphs
-of branches and loops are functions of the library; in these, an argument that is captured says which input of the node
-it is (``_capture``).
+In addition to what TensorFlow writes, attributes with an underscore have what Situs knows about a node: a host input
+that is not just a tensor (``_host:``), the number of tensors of each of several lists (``_length:``), values without an
+exact field in messages (``_value:``), the residuals of its functions for gradients (``_residuals``). The graphs of
+branches and loops are functions of the library; in these, a captured argument says which input of the node it is
+(``_capture``).
 """
 
 from __future__ import annotations
@@ -35,11 +35,11 @@ from situs._src.ir.registry.signature import ANY
 HOST = "_host:"
 LENGTH = "_length:"
 RESIDUALS = "_residuals"
-VERSION = 1  # of what the attributes with an underscore mean
+VERSION = 1  # of the attributes with an underscore
 
 
 def to_node_def(node: Operation) -> NodeDef:
-    """The operation as a message; attributes that are Python objects are named by placeholders."""
+    """The operation as a message; attributes that are Python objects are replaced by placeholders."""
     made = NodeDef()
     _Writer(strict=False).write(node, "", made)
     return made
@@ -50,7 +50,7 @@ def to_graph_def(graph: Graph, from_version: int = 0, add_shapes: bool = False) 
 
     Args:
         graph: The graph.
-        from_version: How many of its operations to leave out, from the first on.
+        from_version: The number of operations to leave out at the beginning.
         add_shapes: Whether to write the static shapes of the results as ``_output_shapes``.
 
     Raises:
@@ -70,13 +70,13 @@ def to_graph_def(graph: Graph, from_version: int = 0, add_shapes: bool = False) 
 
 
 def to_function_defs(name: str, graph: FunctionGraph) -> list[FunctionDef]:
-    """The graph of a function as a message, which comes last, after the functions that its operations hold.
+    """The graph of a function as a message, preceded by the functions that its operations refer to.
 
-    Variables of eager code are written as variables without a value.
+    Eager variables are written as variables without a value.
 
     Args:
         name: A name for the function.
-        graph: Its graph, which takes nothing from a graph around it.
+        graph: Its graph, without captures.
 
     Raises:
         InvalidArgumentError: an attribute is a Python object, such as the function of a ``py_func``.
@@ -91,22 +91,22 @@ Variants = dict[tuple[object, ...], tuple[NodeDef, Entries]]
 
 
 class _Writer:
-    """Writes nodes, and collects the functions that they hold.
+    """Writes nodes, and collects their functions.
 
-    A graph has many nodes that are alike. What is written for the op and the attributes of one of them is kept, and
-    copied for the others: that takes a third of the time of setting them one by one.
+    A graph has many similar nodes. The op and the attributes of one of them are cached as a message, and copied for the
+    others: that takes a third of the time of setting them one by one.
     """
 
     def __init__(self, strict: bool, add_shapes: bool = False, with_cells: bool = True) -> None:
         self.strict = strict
         self.add_shapes = add_shapes
-        self.with_cells = with_cells  # which refuses the variables of eager code
+        self.with_cells = with_cells  # without it, eager variables are an error
         self.functions: list[FunctionDef] = []
         self._alike: dict[tuple[Any, ...], tuple[NodeDef, Variants]] = {}
         self._extras: dict[tuple[Any, ...], AttrValue] = {}
 
     def write(self, node: Operation, prefix: str, made: NodeDef) -> None:
-        """Writes a node into an empty message; `prefix` stands before the names of its functions."""
+        """Writes a node into an empty message; `prefix` is prepended to the names of its functions."""
         made.CopyFrom(self._pattern(node, prefix))
         made.name = node.name
         inputs = [input_name(tensor) for tensor in node.inputs]
@@ -134,11 +134,11 @@ class _Writer:
         if variant is None:
             made = NodeDef(op=node.type, attr=extra)
             made.MergeFrom(plain)
-            variant = variants[key] = made, extra  # which keeps the identities
+            variant = variants[key] = made, extra  # keeps the objects, and so their ids, alive
         return variant[0]
 
     def _entries(self, node: Operation, prefix: str) -> Entries:
-        """What the dtypes and attributes of a node are written as."""
+        """The serialized dtypes and attributes of a node."""
         entries: Entries = {name: AttrValue(type=dtype.as_datatype_enum) for name, dtype in node.types.items()}
         for name, value in node.attrs.items():
             if name in node.types or (name == "cell" and not self.with_cells):
@@ -185,7 +185,7 @@ class _Writer:
         return AttrValue(func={"name": names[0]})
 
     def add_function(self, name: str, graph: FunctionGraph, holder: Operation | None = None) -> None:
-        """Writes the graph of a function, after those that it holds; what it captures are inputs of `holder`."""
+        """Writes the graph of a function, after those that it refers to; its captures are inputs of `holder`."""
         made = FunctionDef()
         made.signature.name = name
         made.attr["_compares_elements"].b = graph.compares_elements
@@ -201,10 +201,10 @@ class _Writer:
             self.write(node, f"{name}/", made.node_def.add())
         self.functions.append(made)
 
-    # What is written beside the attributes.
+    # Additional attributes.
 
     def _extra(self, node: Operation) -> Entries:
-        """How the inputs are grouped, what the node is colocated with, and what its results and residuals are."""
+        """How the inputs are grouped, what the node is colocated with, and its results and residuals."""
         op_def = node.op_def
         has_other_inputs, of_any_kind = _facts(op_def)
         found = self._inputs(node) if has_other_inputs else {}
@@ -257,7 +257,7 @@ _PLAIN_TYPES = frozenset({bool, int, str, type(None), DType})
 
 
 def _alike(node: Operation) -> tuple[Any, ...] | None:
-    """What the attributes of two nodes have in common if they are written alike; None if that is not known."""
+    """A key that is equal for nodes with equally serialized attributes; None if unknown."""
     values = tuple(node.attrs.values())
     kinds = [*map(type, values)]
     if not _PLAIN_TYPES.issuperset(kinds):
@@ -268,7 +268,7 @@ def _alike(node: Operation) -> tuple[Any, ...] | None:
 
 
 def _key(value: Any) -> str | tuple[Any] | None:
-    """A value, or the text that says what it is, which tells 1 from 1.0 and from True; None for objects."""
+    """A key that distinguishes 1 from 1.0 and from True: a value, or its description; None for objects."""
     kind = type(value)
     if kind in _PLAIN_TYPES:
         return (value,)
@@ -281,12 +281,12 @@ def _key(value: Any) -> str | tuple[Any] | None:
 
 @functools.cache
 def _facts(op_def: Op) -> tuple[bool, bool]:
-    """Whether an op has inputs that are not just tensors, and whether no shape rule knows its results."""
+    """Whether an op has inputs that are not just tensors, and whether it has no shape rule."""
     return any(arg.is_list or arg.is_host for arg in op_def.inputs), any(arg.type is ANY for arg in op_def.outputs)
 
 
 def input_name(tensor: SymbolicTensor) -> str:
-    """A tensor as the inputs of nodes name it: the first result has no number."""
+    """The name of a tensor in the inputs of nodes: the first result has no number."""
     return tensor.op.name if tensor.value_index == 0 else tensor.name
 
 

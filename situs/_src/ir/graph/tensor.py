@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from situs._src.base.dtype import DType
 from situs._src.base.errors import DTypeError, NoValueYetError, OperatorNotAllowedInGraphError
-from situs._src.base.shapes import ShapeInGraph, ShapeOfDimensions, TensorShape
+from situs._src.base.shapes import ShapeInGraph, ShapeOfDimensions, TensorShape, spell_dimensions
 from situs._src.base.tensor import Tensor
 from situs._src.base.typing import DTypeLike, FeedDict, SessionLike
 from situs._src.ir.graph.origin import is_ours
@@ -26,9 +26,10 @@ _programs_see_dimensions = False
 
 
 def show_dimensions(shown: bool) -> None:
-    """Whether an unknown dimension of ``x.shape`` is TensorFlow 1's `Dimension` for the program, or None as for us."""
+    """Whether an unknown dimension of ``x.shape`` is TensorFlow 1's `Dimension` for the program, or None internally."""
     global _programs_see_dimensions
     _programs_see_dimensions = shown
+    spell_dimensions(shown)
 
 
 class SymbolicTensor(Tensor):
@@ -39,7 +40,7 @@ class SymbolicTensor(Tensor):
     def __init__(self, op: Operation, value_index: int, dtype: DType, shape: TensorShape, is_ref: bool) -> None:
         self.op = op
         self.value_index = value_index
-        self.is_ref = is_ref  # it stands for the state of a variable, not for a value
+        self.is_ref = is_ref  # it is the state of a variable, not a value
         self._dtype = dtype
         self._shape = ShapeInGraph(shape) if op.graph.has_dimensions else shape
 
@@ -60,7 +61,7 @@ class SymbolicTensor(Tensor):
 
     @property
     def shape(self) -> TensorShape:
-        """The shape, as far as it is known before the graph runs."""
+        """The static shape."""
         if _programs_see_dimensions and not is_ours(sys._getframe(1).f_code):
             return self.get_shape()
         return self._shape
@@ -71,11 +72,11 @@ class SymbolicTensor(Tensor):
 
     @property
     def device(self) -> str:
-        """The device that the program asked for; empty if it did not."""
+        """The requested device; empty if there is none."""
         return self.op.device
 
     def set_shape(self, shape: Any) -> None:
-        """Adds to what is known of the shape.
+        """Refines the static shape.
 
         Raises:
             ValueError: it contradicts what is known.
@@ -95,7 +96,7 @@ class SymbolicTensor(Tensor):
 
     @property
     def numpy(self) -> Any:
-        """Not there: this tensor has no value before its graph runs. Programs ask with ``hasattr``."""
+        """Not available: this tensor has no value before its graph runs. Programs check with ``hasattr``."""
         raise AttributeError(
             f"'SymbolicTensor' object has no attribute 'numpy': {self!r} has no value before its graph runs. Fetch it "
             "with session.run(...), or return it from the tf.function."
@@ -129,7 +130,7 @@ class SymbolicTensor(Tensor):
         return (self[i] for i in range(self._shape[0]))
 
     def __eq__(self, other: object) -> Any:
-        """Element by element in a tf.function; by identity in a graph, as in TensorFlow 1."""
+        """Elementwise in a tf.function; by identity in a graph, as in TensorFlow 1."""
         return _compared("equal", self, other) if self.op.graph.compares_elements else self is other
 
     def __ne__(self, other: object) -> Any:
@@ -156,7 +157,7 @@ class SymbolicTensor(Tensor):
         return f"<tf.Tensor '{self.name}' shape={self._shape} dtype={self._dtype.name}>"
 
 
-comparison: dict[str, Any] = {}  # installed by situs._src.ops.operators, which lies above
+comparison: dict[str, Any] = {}  # installed by situs._src.ops.operators, a higher layer
 
 
 def _compared(name: str, x: SymbolicTensor, y: object) -> Any:

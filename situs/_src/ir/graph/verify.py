@@ -1,16 +1,16 @@
-"""`verify`: whether a graph is what every other part takes it for.
+"""`verify`: checks the invariants of a graph.
 
 One function per invariant:
 
-    names      every operation stands in the table under its own name, and at its own place
+    names      every operation is in the table under its name, and at its position
     results    numbered from 0 and owned by their operation
     inputs     results of earlier operations of the same graph
     controls   the same of control inputs
-    requests   devices and colocations are asked for in words
-    links      operations know who takes their results, and who waits for them
+    requests   devices and colocations are requested by strings
+    links      operations know the users of their results, and who waits for them
     signature  inputs, dtypes and results are those that the op declares
-    shapes     what is known of the results does not contradict the op's shape rule
-    inner      the same holds inside; what is captured there comes in here
+    shapes     static shapes do not contradict the op's shape rule
+    inner      the same inside nested graphs; their captures are inputs here
 
 A graph that breaks one is a bug in Situs: the error says which, and shows the lines around the operation.
 """
@@ -57,7 +57,7 @@ def verify(graph: Graph) -> None:
 
 
 def verify_operation(node: Operation) -> None:
-    """Checks one operation, and the graphs it holds.
+    """Checks one operation, and its graphs.
 
     Raises:
         InternalError: it breaks an invariant.
@@ -101,7 +101,7 @@ def _controls(graph: Graph, node: Operation) -> None:
 
 
 def _links(operations: Sequence[Operation]) -> None:
-    """Those that are taken from, or waited for, know by whom: all of them, once each, and no others."""
+    """Data and control inputs know their users: all of them, once each, and no others."""
     consumers: dict[Operation, list[Operation]] = {}
     followers: dict[Operation, list[Operation]] = {}
     for node in operations:
@@ -132,7 +132,7 @@ def _check_earlier(graph: Graph, node: Operation, other: Operation, what: str) -
 
 
 def _same_objects(a: Iterable[Any], b: Iterable[Any]) -> bool:
-    # Tensors may compare element by element, so == does not tell.
+    # Tensors may compare elementwise, so == cannot be used.
     return [id(item) for item in a] == [id(item) for item in b]
 
 
@@ -224,7 +224,7 @@ def _rule_input(arg: Arg, value: Any) -> Any:
 
 
 def _is_known(node: Operation) -> bool:
-    """Whether no host input is computed by the graph."""
+    """Whether all host inputs are static."""
     hosts = [value for arg, value in zip(node.op_def.inputs, node.args, strict=True) if arg.is_host]
     return not tensors_in(hosts)
 
@@ -247,7 +247,7 @@ def _inner(graph: Graph, node: Operation) -> None:
 
 
 def _check_parts(node: Operation) -> None:
-    """The dtypes that go into and come out of branches, loop bodies and called functions."""
+    """The dtypes of inputs and outputs of branches, loop bodies and called functions."""
     inner, made = dict(graphs_of(node)), [tensor.dtype for tensor in node.outputs]
     _check_residuals(node)
     given = {"then_branch": [], "else_branch": [], "f": [tensor.dtype for tensor in tensors_in(node.args[:1])]}

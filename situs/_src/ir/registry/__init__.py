@@ -1,8 +1,8 @@
-"""Ops and kernels: what they are, and the tables of them.
+"""Ops and kernels, and their registries.
 
     from situs._src.ir.registry import CPU, GPU, find_op, op, traits
 
-declares an op of your own, or adds a kernel to one there is; ``docs/extending.md`` shows how.
+declares an op of your own, or adds a kernel to an existing one; ``docs/extending.md`` shows how.
 """
 
 from situs._src.base.export import export
@@ -18,7 +18,7 @@ from situs._src.ir.registry.op import op as op
 
 @export("extend.find_op")
 def find_op(name: str) -> Op:
-    """The op of that name. A kernel that is added to it keeps its traits only if it says so.
+    """The op with a name. A kernel that is added to it keeps its traits only if it says so.
 
     Raises:
         NotFoundError: there is none; the message names near ones.

@@ -1,6 +1,6 @@
-"""Functions of Situs that call functions which a program gives them, while the graph is built: ``tf.map_fn``.
+"""Functions of Situs that call their function arguments while the graph is built: ``tf.map_fn``.
 
-Converted code converts those functions too, as it does with what it calls itself.
+AutoGraph converts those arguments too, like the functions that converted code calls.
 """
 
 from __future__ import annotations
@@ -13,11 +13,11 @@ _MARK = "__takes_functions__"
 
 
 def calls_functions(function: F) -> F:
-    """Says of a function that it calls functions it is given."""
+    """Marks a function as calling its function arguments."""
     setattr(function, _MARK, True)
     return function
 
 
 def takes_functions(function: Any) -> bool:
-    """Whether `calls_functions` said so."""
+    """Whether a function is marked by `calls_functions`."""
     return hasattr(function, _MARK)

@@ -1,23 +1,23 @@
-"""Gradient rules: what the gradient of an op's results means for its inputs.
+"""Gradient rules: from the gradients of an op's results to those of its inputs.
 
     @_mul.gradient
     def _(grad, x, y, x_shape, y_shape):
         return lambda: sum_to(grad * conj(y), x_shape), lambda: sum_to(grad * conj(x), y_shape)
 
-The names of a rule's parameters say what it needs, and nothing else is kept for it:
+The names of a rule's parameters say what it needs; only these residuals are kept for it:
 
     grad        the gradient of the result; of an op with several results `grads`, a list with None
                 where nothing depends on a result
     x, product  an input or a result, by its name in the signature; a host input as the value it had
     x_shape     the shape of an input: a tuple of sizes where it is known, else a tensor
-    *, axis     attributes and dtypes, by keyword; in a graph, ``_node`` is the operation itself, ``_see`` gives
-                what stands for a tensor beside it where the gradient is built, and ``_wants`` tells whether
-                the gradient of one of its inputs is of use
+    *, axis     attributes and dtypes, by keyword; in a graph, ``_node`` is the operation itself, ``_see`` maps
+                a tensor of its graph to where the gradient is built, and ``_wants`` tells whether
+                the gradient of one of its inputs is needed
 
-A rule is written with ops, so it serves eager code, where its ops run at once, and graphs, to which they are added,
-and gradients have gradients. It returns one value for each tensor input in the order of the signature, not in a
-tuple if there is only one: a tensor, None where nothing flows back, a list of these for a list of tensors, or
-a function that makes it, which is called only if somebody wants it.
+A rule is written with ops, so it serves eager code, where its ops run immediately, and graphs, to which they are added,
+and gradients are differentiable. It returns one value for each tensor input in the order of the signature, not in a
+tuple if there is only one: a tensor, None for no gradient, a list of these for a list of tensors, or a function that
+computes it, which is called only if it is needed.
 """
 
 from __future__ import annotations
@@ -37,19 +37,19 @@ _NOTHING: dict[str, Any] = {}
 
 
 class Need(NamedTuple):
-    """What a parameter of a rule stands for: an input, a result, or the shape of an input, by number."""
+    """What a parameter of a rule refers to: an input, a result, or the shape of an input, by number."""
 
     kind: str
     number: int
 
 
 class GradientRule:
-    """A rule, and what it needs.
+    """A rule, and its residuals.
 
     Args:
         rule: The function.
         signature: The signature of its op.
-        attr_names: The attributes and dtypes that it may ask for.
+        attr_names: The attributes and dtypes that it may use.
     """
 
     __slots__ = (
@@ -72,8 +72,8 @@ class GradientRule:
         if first not in ("grad", "grads"):
             raise ArgumentError(f"A gradient rule's first parameter is 'grad' or 'grads', got {first!r}.")
         self.takes_list = first == "grads"
-        self.stops = False  # whether nothing ever flows back, so what lies behind is not connected
-        self.takes_slices = False  # whether gradients that are slices stay so; else the rule gets the whole tensor
+        self.stops = False  # whether it has no gradient, so its inputs are unconnected
+        self.takes_slices = False  # whether sparse gradients stay sparse; else the rule gets the dense tensor
         named = [p.name for p in parameters[1:] if p.kind is not inspect.Parameter.KEYWORD_ONLY]
         self.needs = tuple(_need(name, signature) for name in named)
         self.attrs = tuple(p.name for p in parameters if p.kind is inspect.Parameter.KEYWORD_ONLY)
@@ -82,11 +82,11 @@ class GradientRule:
             raise ArgumentError(f"A gradient rule asks for {sorted(unknown)}; the op has {sorted(attr_names)}.")
         self.tensor_inputs = tuple(i for i, arg in enumerate(signature.inputs) if not arg.is_host)
         self.has_one = len(self.tensor_inputs) == 1
-        self.is_plain = not (self.takes_list or self.attrs or self.has_one)  # what was kept is all that it is given
+        self.is_plain = not (self.takes_list or self.attrs or self.has_one)  # it takes the residuals only
         self.keep = _keeper(self.needs)
 
     def __call__(self, grads: Sequence[Any], kept: Sequence[Any], attrs: Mapping[str, Any]) -> tuple[Any, ...]:
-        """The gradients of the tensor inputs, from those of the results and what was kept."""
+        """The gradients of the tensor inputs, from those of the results and the residuals."""
         first = list(grads) if self.takes_list else grads[0]
         by_name = {name: attrs[name] for name in self.attrs} if self.attrs else _NOTHING
         made = self.function(first, *kept, **by_name)
@@ -94,9 +94,9 @@ class GradientRule:
 
 
 def _keeper(needs: Sequence[Need]) -> Callable[[Sequence[Any], Sequence[Any]], tuple[Any, ...]]:
-    """A function of an op's inputs and results, single tensors all of them, that picks what a rule needs.
+    """A function of an op's inputs and results, all of them single tensors, that picks the residuals of a rule.
 
-    It is written out, because it is called for every op that a tape records: a loop takes four times as long.
+    It is generated code, because it is called for every op that a tape records: a loop takes four times as long.
     """
     forms = {INPUT: "i[{}]", OUTPUT: "o[{}]", SHAPE: "i[{}]._value.shape"}
     picked = "".join(f"{forms[need.kind].format(need.number)}, " for need in needs)

@@ -2,9 +2,9 @@
 
 A kernel function gets the values of the op's inputs in order (PyTorch tensors; NumPy arrays
 of bytes for strings; plain Python values for host inputs), the op's attributes by name and, if
-it has a parameter called ``device``, the PyTorch device to make new tensors on. It returns a
+it has a parameter called ``device``, the PyTorch device for new tensors. It returns a
 tensor, or a tuple of them for an op with several results. A kernel with a parameter called ``run`` works
-on the state of a session, and runs in graphs only; one called ``where`` is given the logical device.
+on the state of a session, and runs in graphs only; one called ``where`` is passed the logical device.
 """
 
 from __future__ import annotations
@@ -30,12 +30,12 @@ KernelFunction = Callable[..., Any]
 class Kernel:
     """A registered kernel.
 
-    ``types`` limits type variables of the op's signature to dtypes this kernel serves.
-    ``host_output`` says that the result stays in the host's memory wherever the op runs. ``lower`` may give
-    a quicker function for one operation of a graph, from its inputs and attributes as they are known there.
-    ``settled`` says that the dtypes of its inputs alone decide those of its results: where they were right once, they
-    always are. It holds for a builtin of PyTorch's whose inputs have one dtype, and for kernels declared so.
-    ``keeps_traits`` says that it keeps what the op's traits promise.
+    ``types`` restricts type variables of the op's signature to the dtypes that this kernel supports.
+    ``host_output`` says that the result stays in host memory wherever the op runs. ``lower`` may return a faster
+    function for one operation of a graph, from what is known about its inputs and attributes. ``settled`` says that the
+    dtypes of its inputs alone determine those of its results: if they were right once, they always are. It holds for
+    PyTorch builtins whose inputs have one dtype, and for kernels declared so. ``keeps_traits`` says that it keeps the
+    promises of the op's traits.
     """
 
     op: str
@@ -50,7 +50,7 @@ class Kernel:
     keeps_traits: bool = True
 
     def accepts(self, bound: Mapping[str, DType]) -> bool:
-        """Whether this kernel serves these dtypes."""
+        """Whether this kernel supports these dtypes."""
         return all(bound[variable] in allowed for variable, allowed in self.types.items() if variable in bound)
 
     def __str__(self) -> str:
@@ -68,7 +68,7 @@ def make_kernel(
     settled: bool = False,
     keeps_traits: bool = True,
 ) -> Kernel:
-    """Wraps a function as a kernel, looking at whether it wants to know the device or the run."""
+    """Wraps a function as a kernel, checking whether it takes the device or the run."""
     device, run = _has_parameter(function, "device"), _has_parameter(function, "run")
     return Kernel(op, device_type, function, types, host_output, device, run, lower, settled, keeps_traits)
 
@@ -80,9 +80,9 @@ def dtype_list(dtypes: DTypes) -> str:
 
 def _has_parameter(function: KernelFunction, name: str) -> bool:
     code = getattr(function, "__code__", None)
-    if code is not None and not hasattr(function, "__wrapped__"):  # quicker than a signature, for hundreds of kernels
+    if code is not None and not hasattr(function, "__wrapped__"):  # faster than a signature, for hundreds of kernels
         return name in code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
     try:
         return name in inspect.signature(function).parameters
     except (TypeError, ValueError):
-        return False  # a builtin of PyTorch's: called with the inputs alone
+        return False  # a PyTorch builtin: called with the inputs alone

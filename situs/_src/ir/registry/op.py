@@ -14,9 +14,9 @@ An op's parts are declared next to each other, in one family file of ``ops``:
     @_matmul.gradient
     def _(grad, a, b, *, transpose_a, transpose_b): ...
 
-Keyword arguments of `op` that are sets of dtypes limit the signature's type variables; the
-others are attributes with their defaults. Calling an op, ``_matmul(a, b)``, goes to
-`runtime.dispatch`, which installs itself here: this layer knows nothing of how ops run.
+Keyword arguments of `op` that are sets of dtypes restrict the signature's type variables; the others are attributes
+with their defaults. Calling an op, ``_matmul(a, b)``, goes to `runtime.dispatch`, which installs itself here as a hook:
+this layer does not know how ops run.
 
 A user adds a kernel to an existing op, or an op of their own, with the same calls.
 """
@@ -38,7 +38,7 @@ from situs._src.base.shapes import TensorShape
 from situs._src.base.tensor import Tensor
 from situs._src.ir.registry.gradient import GradientRule
 from situs._src.ir.registry.kernel import CPU, GPU, Kernel, make_kernel
-from situs._src.ir.registry.signature import ANY, HOST, Arg, Signature, parse_signature
+from situs._src.ir.registry.signature import ANY, HOST, NO_SIZE, Arg, Signature, parse_signature
 from situs._src.ir.registry.traits import FRESH, Trait, Traits
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -48,7 +48,7 @@ Attrs = Mapping[str, Any]
 
 @dataclass(frozen=True)
 class InPlace:
-    """How the result of an op is written over an input: `Op.in_place` says what each of these is."""
+    """How the result of an op overwrites an input; `Op.in_place` describes the fields."""
 
     places: tuple[int, ...]
     rule: Callable[[Any, int], Callable[..., Any] | None]
@@ -67,10 +67,11 @@ class Op:
         "fresh_rule",
         "given_types",
         "gradient_rule",
-        "host_inputs_are_sizes",
+        "hints_dtype",
         "in_place_rule",
         "is_found",
         "kernels",
+        "kinds",
         "name",
         "overwrites",
         "shape_rule",
@@ -104,22 +105,23 @@ class Op:
         self.stateful = stateful
         self.traits: Traits = frozenset(traits)
         from_inputs = {arg.type for arg in signature.inputs}
-        # Type variables that stand in no input: the caller gives them, by name.
+        # Type variables that occur in no input: the caller passes them, by name.
         self.given_types = tuple(name for name in signature.variables if name not in from_inputs)
         self.attr_names = attrs.keys() | set(self.given_types)
-        # An op from state to state gives what the state becomes; it overwrites if what was there does not matter.
+        # An op from state to state returns the new state; it overwrites if the old value does not matter.
         self.updates = any(arg.is_ref for arg in signature.inputs) and any(arg.is_ref for arg in signature.outputs)
         self.overwrites = False
+        # Whether a Python value that does not fit the dtype of the first input is refused by the op, as a tensor of its
+        # own dtype would be, and not where it is converted.
+        self.hints_dtype = False
         # Whether it draws random numbers: it has a seed, or is given one, or the counter of a stream.
         self.draws = "seed" in attrs or any(arg.name in ("seed", "counter") for arg in signature.inputs)
-        self.card_inputs: frozenset[str] = frozenset()  # host inputs that kernels take from a card's memory as well
-        self.host_inputs_are_sizes = True  # they may make a result large, and are looked at before they do
+        self.card_inputs: frozenset[str] = frozenset()  # host inputs that kernels take from a GPU's memory as well
+        self.kinds = signature.kinds  # host inputs may make a result large, and are checked before
         self.shape_rule: ShapeRule | None = None
         self.gradient_rule: GradientRule | None = None
         self.kernels: list[Kernel] = []
-        self.is_found = (
-            False  # whether a program has got hold of it, and may add kernels that know nothing of its traits
-        )
+        self.is_found = False  # whether a program has found it, and may add kernels that ignore its traits
         self.in_place_rule: InPlace | None = None
         self.fresh_rule: Callable[[Any], bool] | None = None
         self.work_rule: Callable[[Any], int | None] | None = None
@@ -145,47 +147,60 @@ class Op:
         return rule
 
     def gradient(self, rule: F) -> F:
-        """Declares how gradients flow back through the op; `ir.registry.gradient` says how a rule is written."""
+        """Declares the gradient rule; `ir.registry.gradient` says how a rule is written."""
         names = [*self.attrs, *self.signature.variables]
         self.gradient_rule = GradientRule(_checked(rule, f"The gradient rule of {self.name}"), self.signature, names)
         return rule
 
     def passes_gradients(self) -> None:
-        """Declares that gradients flow back through the op as they are; slices stay slices."""
+        """Declares that gradients pass through the op unchanged; sparse ones stay sparse."""
         self.gradient(lambda grad: grad)
         assert self.gradient_rule is not None
         self.gradient_rule.takes_slices = True
 
     def stops_gradients(self) -> None:
-        """Declares that nothing flows back through the op, although its results are numbers: a step function, say."""
+        """Declares that the op has no gradient, although its results are numbers: a step function, for example."""
         nothing = (None,) * len([arg for arg in self.inputs if not arg.is_host])
         self.gradient(lambda grads: nothing[0] if len(nothing) == 1 else nothing)
         assert self.gradient_rule is not None
         self.gradient_rule.stops = True
 
     def takes_from_card(self, *names: str) -> None:
-        """Declares that on a card the op takes some host inputs as tensors, if they lie there: nobody waits for them.
+        """Declares that on a GPU the op takes some host inputs as tensors, if they are there: without synchronizing.
 
         Args:
-            names: The inputs, which decide nothing about the shape of the result.
+            names: The inputs, which do not affect the shape of the result.
         """
         known = {arg.name for arg in self.inputs if arg.is_host}
         if not known.issuperset(names):
             raise ArgumentError(f"Op {self.name} ({self.signature}) has no host input {sorted({*names} - known)[0]!r}.")
         self.card_inputs = frozenset(names)
 
-    # What passes ask, where a trait is not enough. A rule is given an operation of a graph.
-
-    def in_place(self, *places: int, fits: Callable[[Any, int], bool] | None = None) -> Callable[[F], F]:
-        """Declares how a result is written over an input that nobody needs any more.
-
-        The rule takes an operation and which of its inputs is to be overwritten, and returns the function that does so
-        and is otherwise like the kernel; None where there is no such function.
+    def takes_no_size(self, *names: str) -> None:
+        """Declares host inputs that cannot make a result large, such as seeds and bounds; by default each may.
 
         Args:
-            places: The inputs that a result may take the place of: of an op that takes a list, of that list.
-            fits: Says whether the result surely has the shape of that input; by default that the other inputs
-                broadcast into it.
+            names: The inputs; all of them if there are none.
+        """
+        known = {arg.name for arg in self.inputs if arg.is_host}
+        if not known.issuperset(names):
+            raise ArgumentError(f"Op {self.name} ({self.signature}) has no host input {sorted({*names} - known)[0]!r}.")
+        none = names or known
+        pairs = zip(self.inputs, self.kinds, strict=True)
+        self.kinds = tuple(NO_SIZE if arg.is_host and arg.name in none else kind for arg, kind in pairs)
+
+    # For passes, where a trait is not enough. A rule takes an operation of a graph.
+
+    def in_place(self, *places: int, fits: Callable[[Any, int], bool] | None = None) -> Callable[[F], F]:
+        """Declares how a result overwrites a dead input.
+
+        The rule takes an operation and the index of the input to overwrite, and returns a function that does so and is
+        otherwise like the kernel; None if there is none.
+
+        Args:
+            places: The inputs that a result may overwrite: for an op that takes a list, in that list.
+            fits: Whether the result certainly has the shape of that input; by default, that the other inputs broadcast
+                into it.
         """
 
         def declare(rule: F) -> F:
@@ -195,23 +210,23 @@ class Op:
         return declare
 
     def fresh_when(self, rule: Callable[[Any], bool]) -> None:
-        """Declares of which operations the result is new memory, for an op that is `FRESH` only at times."""
+        """Declares for which operations the result is fresh memory, for an op that is `FRESH` only sometimes."""
         self.fresh_rule = _checked(rule, f"The rule of fresh results of {self.name}")
 
     def work(self, rule: Callable[[Any], int | None]) -> None:
-        """Declares how many multiplications an operation takes, about; None where its shapes are not known."""
+        """Declares roughly how many multiplications an operation takes; None if its shapes are unknown."""
         self.work_rule = _checked(rule, f"The rule of the work of {self.name}")
 
     def static_value(self, rule: F) -> F:
-        """Declares what is known of a result before the graph runs: as a number or a tuple, with None for what is not.
+        """Declares the static value of a result: as a number or a tuple, with None for unknown entries.
 
-        The rule takes an operation, and a function that gives the value of an input, or None.
+        The rule takes an operation, and a function that returns the value of an input, or None.
         """
         self.static_rule = _checked(rule, f"The rule of static values of {self.name}")
         return rule
 
     def is_fresh(self, node: Any) -> bool:
-        """Whether the results of an operation of this op are new memory, of which it keeps nothing."""
+        """Whether the results of an operation of this op are fresh memory, which it does not reference."""
         return FRESH in self.traits if self.fresh_rule is None else self.fresh_rule(node)
 
     def kernel(
@@ -223,17 +238,18 @@ class Op:
         keeps_traits: bool | None = None,
         **types: DTypes,
     ) -> Callable[[F], F]:
-        """Declares a kernel for some device types and dtypes; the newest that fits is used.
+        """Declares a kernel for some device types and dtypes; the newest that matches is used.
 
         Args:
             device_types: ``"CPU"``, ``"GPU"`` or both.
-            host_output: The result stays in the host's memory wherever the op runs.
-            lower: May give a quicker function for an operation of a graph; called with its inputs and attributes.
-            settled: The dtypes of the inputs alone decide those of the results, which then need not be checked in
+            host_output: The result stays in host memory wherever the op runs.
+            lower: May return a faster function for an operation of a graph; called with its inputs and attributes.
+            settled: The dtypes of the inputs alone determine those of the results, which then need not be checked in
                 every call.
-            keeps_traits: Whether the kernel keeps what the op's traits promise; by default so, but for a kernel that a
-                program adds to an op it has found.
-            types: Dtypes the kernel serves, by type variable; by default all that the op allows.
+            keeps_traits: Whether the kernel keeps the promises of the op's traits; by default so, except for a kernel
+            that a
+                program adds to an op it has looked up.
+            types: Dtypes that the kernel supports, by type variable; by default all that the op allows.
         """
         unknown = types.keys() - set(self.signature.variables)
         if unknown:
@@ -264,7 +280,7 @@ class Op:
         scope.forget()
 
     def kernel_for(self, device_type: str, bound: Mapping[str, DType]) -> Kernel | None:
-        """The kernel that serves these dtypes on this type of device, if there is one."""
+        """The kernel for these dtypes on this type of device, if there is one."""
         for kernel in reversed(self.kernels):
             if kernel.device_type == device_type and kernel.accepts(bound):
                 return kernel
@@ -313,8 +329,8 @@ def op(
     Args:
         name: TensorFlow's name for it, such as ``"MatMul"``.
         signature: Inputs and outputs; see `ir.registry.signature`.
-        stateful: Whether two runs with the same inputs may differ.
-        traits: What passes may rely on; see `ir.registry.traits`.
+        stateful: Whether two runs with the same inputs may give different results.
+        traits: What passes may assume; see `ir.registry.traits`.
         types_and_attrs: Sets of dtypes for type variables; attributes with their defaults.
 
     Raises:
@@ -332,8 +348,7 @@ def op(
     return made
 
 
-# Where ops are declared, most used first: a program, or a graph that was written down, may ask for one that it has not
-# loaded.
+# Where ops are declared, most used first: a program, or a serialized graph, may need one that is not loaded yet.
 _DECLARING = (
     "situs._src.ops",
     "situs._src.data",

@@ -1,4 +1,4 @@
-"""Op signatures: what goes in, what comes out, and how the dtypes hang together.
+"""Op signatures: inputs, outputs, and how their dtypes are related.
 
 A signature is written as TensorFlow prints one:
 
@@ -6,8 +6,8 @@ A signature is written as TensorFlow prints one:
     "x: T, shape: host -> T"                the second input is read on the host, as a Python value
     "values: T*, axis: host -> T"           any number of tensors of one dtype
     "x: T -> values: T, indices: int32"     two results
-    "x: SrcT -> DstT"                       DstT stands in no input: the caller gives it
-    "ref: T&, value: T -> T&"               & marks state: the result is what the state becomes
+    "x: SrcT -> DstT"                       DstT occurs in no input: the caller passes it
+    "ref: T&, value: T -> T&"               & marks state: the result is the new state
 
 A lower-case dtype name is that dtype; ``host`` is a value such as a shape or an axis that
 is a static argument of the op, not computed with; ``any`` is a tensor of any dtype, which need not be that of its
@@ -24,12 +24,13 @@ from situs._src.base.errors import ArgumentError, shown
 
 HOST = "host"
 ANY = "any"
-TENSOR, LIST = "tensor", "list"  # beside `HOST`, the kinds of inputs
+TENSOR, LIST = "tensor", "list"  # besides `HOST`, the kinds of inputs
+NO_SIZE = "no size"  # a `HOST` input that cannot make a result large (`Op.takes_no_size`)
 
 
 @dataclass(frozen=True)
 class Arg:
-    """One input or output: its name, its dtype or type variable, whether it is a list, or stands for state."""
+    """One input or output: its name, its dtype or type variable, whether it is a list, or state."""
 
     name: str
     type: str | DType
@@ -72,7 +73,7 @@ def parse_signature(text: str) -> Signature:
     """Reads a signature string.
 
     Raises:
-        ValueError: the text is no signature.
+        ValueError: the text is not a signature.
     """
     left, arrow, right = text.partition("->") if isinstance(text, str) else ("", "", "")
     if not arrow:
@@ -102,7 +103,7 @@ def _parse_arg(piece: str, default_name: str) -> Arg:
 
 def _as_type(kind: str) -> str | DType:
     if kind == HOST:
-        return HOST  # the one object, so that `is` tells
+        return HOST  # the singleton, so that `is` works
     if kind == ANY:
         return ANY
     if not kind.islower():

@@ -1,25 +1,25 @@
-"""Traits: what passes may rely on, of every kernel of an op.
+"""Traits: what passes may assume about every kernel of an op.
 
-A pass that overwrites memory, folds constants or runs calls side by side has to know more of an op than its kernels:
-whether a result is memory of its own, whether a call may wait for another run. Such facts stand on the op, as traits
-that its declaration names:
+A pass that overwrites memory, folds constants or runs calls in parallel has to know more about an op than its kernels:
+whether a result is fresh memory, whether a call may wait for another run. Such facts are part of the op, as traits in
+its declaration:
 
     _softmax = op("Softmax", "logits: T -> softmax: T", T=FLOATING, traits={FRESH})
 
-and `unary` and `binary` of ``ops.define`` give them to whole families. A trait that is left out costs speed or
-memory, never a result; one that is wrong costs results. So ``tests/properties/test_traits.py`` calls the kernels and
-looks whether they keep what is promised, and a kernel that a program adds to an op there is keeps the op's traits only
-if it says so (``keeps_traits=True``).
+and `unary` and `binary` of ``ops.define`` give them to whole families. A missing trait costs speed or memory, never a
+result; a wrong one costs results. So ``tests/properties/test_traits.py`` calls the kernels and checks that they keep
+the promises, and a kernel that a program adds to an existing op keeps the op's traits only if it says so
+(``keeps_traits=True``).
 
-What needs more than a word is a rule of the op, declared beside its kernels: `Op.in_place`, `Op.fresh_when`, `Op.work`,
-`Op.static_value`.
+What a trait cannot express is a rule of the op, declared next to its kernels: `Op.in_place`, `Op.fresh_when`,
+`Op.work`, `Op.static_value`.
 """
 
 from __future__ import annotations
 
 
 class Trait:
-    """A promise about an op; `meaning` is what it says."""
+    """A promise about an op; `meaning` says which."""
 
     __slots__ = ("meaning", "name")
 
@@ -46,6 +46,8 @@ EACH_VALUE = Trait(
 )
 ZERO_OF_ZERO = Trait("ZERO_OF_ZERO", "Gives 0 for 0, element by element: a sparse tensor changes in its values alone.")
 MOVES = Trait("MOVES", "The results are elements of the inputs of their type, as they are; host values say which.")
+COMMUTATIVE = Trait("COMMUTATIVE", "Of numbers, the result is the same, to rounding, in whichever order they come.")
+ADDS = Trait("ADDS", "Of numbers, the result is their sum.")
 SHAPE_ONLY = Trait("SHAPE_ONLY", "The result depends on the shapes of the inputs alone, not on their elements.")
 FOLDABLE = Trait("FOLDABLE", "Quick and pure: run while the graph is built where the inputs are known and small.")
 SIZE_ARITHMETIC = Trait("SIZE_ARITHMETIC", "Makes few numbers of few: of sizes, on the host, wherever it is placed.")
