@@ -1,4 +1,4 @@
-"""What fills a table that is filled once."""
+"""Initializers of immutable tables."""
 
 from __future__ import annotations
 

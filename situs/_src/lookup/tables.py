@@ -1,4 +1,4 @@
-"""Tables: `StaticHashTable` is filled once, `MutableHashTable` changes, `StaticVocabularyTable` knows strange words.
+"""Tables: `StaticHashTable` is immutable, `MutableHashTable` is not, `StaticVocabularyTable` hashes unknown words.
 
 Eager code and functions share a table. In a graph of TensorFlow 1 each session has its own, which
 ``tf.tables_initializer`` fills.
@@ -26,8 +26,8 @@ from situs._src.ops.constant import convert_to_tensor
 from situs._src.ops.gather import where
 from situs._src.ops.math import add
 from situs._src.ops.placeholder import group
+from situs._src.ops.static_value import get_static_value
 from situs._src.ops.strings import as_string, to_hash_bucket_fast
-from situs._src.ops.tensor_proto import get_static_value
 
 _HOST = "/device:CPU:0"
 
@@ -279,7 +279,7 @@ class MutableHashTable(_Table, Resumable):
         return self._found(keys, default, name)
 
     def insert(self, keys: Any, values: Any, name: str | None = None) -> Any:
-        """Puts values under keys, in the place of what is there.
+        """Puts values under keys, instead of what is there.
 
         Args:
             keys: The keys.

@@ -1,6 +1,6 @@
-"""The ops, one family a file: definition, shape rule, kernels and public functions side by side.
+"""The ops, one file per family: definition, shape rule, kernels and public functions next to each other.
 
-Importing the package declares all of them and gives tensors their operators.
+Importing the package declares all of them and installs the operators of tensors.
 """
 
 from situs._src.ops import (  # noqa: F401

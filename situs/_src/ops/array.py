@@ -1,9 +1,9 @@
-"""The shape of tensors: asking for it, changing it, broadcasting to it.
+"""The shape of tensors: reading, changing, broadcasting.
 
 Nothing here computes; results often share memory with their inputs, which never change.
 
-PyTorch has few kernels for unsigned integers of more than 8 bits. A kernel that only moves
-elements serves them through `by_bits`, which shows it the signed dtype of the same width.
+PyTorch has few kernels for unsigned integers of more than 8 bits. A kernel that only moves elements supports them
+through `by_bits`, which passes it the signed dtype of the same width.
 """
 
 from __future__ import annotations

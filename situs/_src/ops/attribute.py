@@ -1,7 +1,7 @@
-"""Attributes: numbers, words and switches that a program passes to an op, as plain Python values.
+"""Attributes: numbers, strings and flags that a program passes to an op, as plain Python values.
 
-They may come as NumPy or tensor scalars, and as tensors of a graph whose value is known while it is built,
-such as constants. What is no such value is refused here, by the name of the argument.
+They may be NumPy or tensor scalars, and symbolic tensors whose value is static, such as constants. Anything else is
+rejected here, with the name of the argument.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from situs._src.base.errors import ArgumentError, DTypeError, shown
 from situs._src.base.tensor import Tensor, read
 from situs._src.base.tree import deeper
 from situs._src.ir.graph.tensor import SymbolicTensor
-from situs._src.runtime.eager.binding import host_value
+from situs._src.runtime.eager.binding import PLAIN, host_value
 from situs._src.runtime.symbolic.fold import constant_value
 
 NUMBERS = (int, float, np.integer, np.floating)
@@ -27,6 +27,8 @@ def plain(value: object, name: str, depth: int = 0) -> Any:
     Raises:
         InvalidArgumentError: the value is a tensor of a graph and not known before it runs.
     """
+    if type(value) is list and PLAIN.issuperset(map(type, value)):
+        return tuple(value)
     value = read(value)
     if isinstance(value, SymbolicTensor):
         found = constant_value(value)
@@ -57,7 +59,7 @@ def as_int(value: object, name: str) -> int:
     """An integer, such as an axis.
 
     Raises:
-        DTypeError: the value is no integer.
+        DTypeError: the value is not an integer.
     """
     if type(value) is int:
         return value
@@ -71,7 +73,7 @@ def as_float(value: object, name: str) -> float:
     """A number, as a float.
 
     Raises:
-        DTypeError: the value is no number, or a tensor: attributes are not computed.
+        DTypeError: the value is not a number, or a tensor: attributes are not computed.
     """
     value = _folded(value)
     if not isinstance(value, NUMBERS):
@@ -104,7 +106,7 @@ def as_word(value: object, name: str) -> str:
     """A word, such as a data format.
 
     Raises:
-        DTypeError: the value is no string.
+        DTypeError: the value is not a string.
     """
     if not isinstance(value, str):
         raise _refusal("string", value, name)
@@ -115,7 +117,7 @@ def as_name(name: Any, default: str) -> str:
     """The name for an operation, or the default where the program gave none.
 
     Raises:
-        DTypeError: the value is no string.
+        DTypeError: the value is not a string.
     """
     return default if name is None else as_word(name, "name") or default
 

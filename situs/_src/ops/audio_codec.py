@@ -1,4 +1,4 @@
-"""Sounds as they stand in WAV files of 16 bits: ``tf.audio``.
+"""Audio in 16-bit WAV files: ``tf.audio``.
 
 Samples are numbers from -1 to 1: samples x channels.
 """

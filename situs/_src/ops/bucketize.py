@@ -1,4 +1,4 @@
-"""``Bucketize``: which of some intervals each number lies in.
+"""``Bucketize``: the interval of each number.
 
 boundaries  0, 10, 100        -5 -> 0    0 -> 1    9.9 -> 1    10 -> 2    1000 -> 3
 """

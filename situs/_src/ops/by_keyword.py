@@ -1,11 +1,11 @@
-"""``tf.raw_ops``: every op of the registry as a function of keywords, under TensorFlow's name for it.
+"""``tf.raw_ops``: every op as a function of keyword arguments, under TensorFlow's name.
 
     >>> import situs as tf
     >>> tf.raw_ops.Bucketize(input=[1.0, 5.0, 10.0], boundaries=[2.0, 8.0]).numpy().tolist()
     [0, 1, 2]
 
-A function takes the inputs and attributes that the op declares, and returns its result; of several results, a named
-tuple. There is one for each op that Situs has.
+A function takes the declared inputs and attributes, and returns the result; several results as a named tuple. There is
+one for each op of Situs.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Calls of functions in graphs: one operation that holds the graph of the function.
+"""Function calls in graphs: one operation that contains the graph of the function.
 
 PartitionedCall(x, y | captured)     f    the graph
 """

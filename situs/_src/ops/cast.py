@@ -2,7 +2,7 @@
 
 A cast converts values and may lose some of them: floats lose their fraction as integers, integers
 wrap around in narrower dtypes, complex numbers lose their imaginary part. `saturate_cast` clamps
-instead of wrapping around; `bitcast` keeps the bits and gives up the values.
+instead of wrapping around; `bitcast` keeps the bits, not the values.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ def _known_cast(x: Tensor, *, DstT: DType, Truncate: bool) -> Callable[[Any], An
 def _cast_kernel(x: torch.Tensor, *, DstT: DType, Truncate: bool) -> torch.Tensor:  # noqa: N803
     # A complex number is true, for TensorFlow, if its real part is; PyTorch looks at both.
     whole = x.real if x.is_complex() and not DstT.is_complex else x
-    if DstT is dt.float8_e4m3fn:  # it has no infinity: what is too large is no number, where PyTorch keeps the largest
+    if DstT is dt.float8_e4m3fn:  # no infinity: too large is NaN, where PyTorch saturates
         whole = whole.float()
         whole = torch.where(whole.abs() > _E4M3FN_END, math.nan, whole)
     return whole.to(TORCH_DTYPE[DstT])

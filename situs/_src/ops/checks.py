@@ -1,4 +1,4 @@
-"""Questions about whole tensors, and functions made of a few ops: polynomials, logarithms of beta functions."""
+"""Predicates on whole tensors, and functions composed of a few ops: polynomials, logarithms of beta functions."""
 
 from __future__ import annotations
 
@@ -19,13 +19,16 @@ from situs._src.ops.naming import Composed
 from situs._src.ops.reduce import reduce_all, reduce_sum
 
 
-@export("math.is_non_decreasing")
+@export("math.is_non_decreasing", v1=("math.is_non_decreasing", "is_non_decreasing", "debugging.is_non_decreasing"))
 def is_non_decreasing(x: ArrayLike, name: str | None = None) -> Tensor:
     """Says whether no element, in the order of the flattened tensor, is less than the one before."""
     return _in_order(x, less_equal, name, "is_non_decreasing")
 
 
-@export("math.is_strictly_increasing")
+@export(
+    "math.is_strictly_increasing",
+    v1=("math.is_strictly_increasing", "is_strictly_increasing", "debugging.is_strictly_increasing"),
+)
 def is_strictly_increasing(x: ArrayLike, name: str | None = None) -> Tensor:
     """Says whether every element, in the order of the flattened tensor, is greater than the one before."""
     return _in_order(x, less, name, "is_strictly_increasing")
@@ -57,7 +60,7 @@ def polyval(coeffs: ArrayLike, x: ArrayLike, name: str | None = None) -> Tensor:
         return value
 
 
-@export("math.lbeta")
+@export("math.lbeta", v1=("math.lbeta", "lbeta"))
 def lbeta(x: ArrayLike, name: str | None = None) -> Tensor:
     """The logarithm of the absolute value of the beta function of the numbers along the last axis; -inf of none."""
     with Composed(name, "lbeta") as last:

@@ -1,6 +1,6 @@
-"""Gradients kept in bounds: tensors scaled down to a norm.
+"""Gradient clipping: tensors scaled down to a norm.
 
-Slices of a tensor (`ops.slices`) are scaled by their rows, and stay slices.
+Slices of a tensor (`ops.slices`) are scaled by their rows, and stay sparse.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""Comparison, logic and bits, element by element.
+"""Comparison, logic and bits, elementwise.
 
-Comparisons and logic answer with bool tensors; operations on bits keep the dtype of the integers.
+Comparisons and logic return bool tensors; operations on bits keep the dtype of the integers.
 Two inputs have one dtype and broadcast as in NumPy.
 """
 
@@ -19,6 +19,7 @@ from situs._src.base.tensor import Tensor
 from situs._src.base.typing import ArrayLike
 from situs._src.ir.registry.op import find_op
 from situs._src.ir.registry.traits import FOLDABLE
+from situs._src.ops import quick_numpy
 from situs._src.ops.attribute import as_float
 from situs._src.ops.define import CPU, GPU, POINTWISE, KernelValue, binary, op, same_shape, unary
 from situs._src.runtime import dispatch
@@ -56,6 +57,16 @@ greater_equal = export("greater_equal", "math.greater_equal")(
         "GreaterEqual", torch.ge, REAL, "Says where x >= y.", wide=np.greater_equal, result="bool", traits=_COMPARING
     )
 )
+
+for _name, _of_torch, _of_numpy in (
+    ("Equal", torch.eq, np.equal),
+    ("NotEqual", torch.ne, np.not_equal),
+    ("Less", torch.lt, np.less),
+    ("LessEqual", torch.le, np.less_equal),
+    ("Greater", torch.gt, np.greater),
+    ("GreaterEqual", torch.ge, np.greater_equal),
+):
+    quick_numpy.add_kernels(find_op(_name), _of_torch, _of_numpy, quick_numpy.COMPARED, is_quicker=True)
 
 
 @find_op("Equal").kernel(CPU, T=STRING)

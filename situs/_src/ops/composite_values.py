@@ -1,4 +1,4 @@
-"""Values of sparse and ragged tensors as NumPy arrays: what TensorFlow 1's programs pass around.
+"""Values of sparse and ragged tensors as NumPy arrays, for TensorFlow 1 programs.
 
 >>> RaggedTensorValue(np.array([3, 1, 4, 1, 5]), np.array([0, 2, 2, 5])).to_list()
 [[3, 1], [], [4, 1, 5]]

@@ -1,8 +1,7 @@
 """Tensors from values of the program: constants, fills, ranges.
 
-A constant is made where the scope asks for it, else on the best device for its dtype. It is
-placed by the rules of the op ``Const``, but it is a value rather than work, so it stands in
-explanations and not in the placement log.
+A constant is created on the requested device, else on the best device for its dtype. It is placed by the rules of the
+op ``Const``, but it is a value rather than work, so it is listed in explanations and not in the placement log.
 """
 
 from __future__ import annotations
@@ -19,7 +18,14 @@ from situs._src.base import dtype as dt
 from situs._src.base.devices import scope as scopes
 from situs._src.base.devices.scope import here
 from situs._src.base.dtype import FIXED, FLOATING, REAL, STRING, WIDE_UNSIGNED, DType, as_dtype
-from situs._src.base.errors import ArgumentError, ConversionError, DTypeError, ResourceExhaustedError
+from situs._src.base.errors import (
+    ArgumentError,
+    ConversionError,
+    DTypeError,
+    ResourceExhaustedError,
+    UnimplementedError,
+    shown,
+)
 from situs._src.base.export import export
 from situs._src.base.shapes import UNKNOWN, TensorShape
 from situs._src.base.tensor import Tensor, read
@@ -28,11 +34,13 @@ from situs._src.ir.graph.tensor import SymbolicTensor
 from situs._src.ir.registry.op import find_op
 from situs._src.ir.registry.traits import EACH_VALUE, FOLDABLE, FRESH
 from situs._src.ops.array import as_sizes, partly, sizes_of
+from situs._src.ops.attribute import as_bool
 from situs._src.ops.define import CPU, GPU, op, same_shape
+from situs._src.ops.spelling import renamed
 from situs._src.ops.sum_to import sum_to
 from situs._src.placement.candidates import Assignment
 from situs._src.runtime.eager.bridge import TORCH_DTYPE, Place, host, place
-from situs._src.runtime.eager.convert import array_to_value, host_to_value, scalar, to_array
+from situs._src.runtime.eager.convert import PYTHON_NUMBERS, array_to_value, host_to_value, scalar, to_array
 from situs._src.runtime.eager.execute import decide, note
 from situs._src.runtime.eager.tensor import EagerTensor, copy_to, wrap
 from situs._src.runtime.symbolic.bind import SymbolicBinder, has_tensor
@@ -62,6 +70,7 @@ def _const_kernel(*, value: np.ndarray[Any, Any], dtype: DType, device: torch.de
     "is infinite, as it is with dtype=tf.float32 in both. A NumPy value among the leaves decides the "
     "dtype: [True, 1] is int32, [1, np.float64(2)] is float64, [np.int64(1)] is int64. A tensor is copied "
     "to the device that is asked for. No constant is cached: placement is decided each time.",
+    v1=(),
 )
 def constant(
     value: ArrayLike, dtype: DTypeLike | None = None, shape: ShapeLike | None = None, name: str = "Const"
@@ -93,7 +102,45 @@ def constant(
     return wrap(array_to_value(array, natural, where.device), where, assignment)
 
 
-@export("convert_to_tensor")
+@export(v1="constant")
+def constant_v1(
+    value: ArrayLike,
+    dtype: DTypeLike | None = None,
+    shape: ShapeLike | None = None,
+    name: str = "Const",
+    verify_shape: bool = False,
+) -> Tensor:
+    """Makes a constant; in a graph the last of too few elements fills the rest of `shape`.
+
+    Args:
+        value: A number, a string, nested lists of them, or a NumPy array.
+        dtype: The dtype; by default the value's.
+        shape: The shape; by default the value's.
+        name: A name for the op.
+        verify_shape: Whether a value of another shape is an error.
+
+    Raises:
+        TypeError: the shapes differ and `verify_shape` is set.
+        ValueError: there are more elements than the shape has.
+    """
+    must_fit = as_bool(verify_shape, "verify_shape")
+    if shape is None or isinstance(read(value), Tensor):
+        return constant(value, dtype, shape, name)
+    array, natural = to_array(value, None if dtype is None else as_dtype(dtype))
+    sizes: Any = shape
+    wanted = TensorShape(sizes)
+    count = wanted.num_elements()
+    if must_fit and wanted != TensorShape(array.shape):
+        raise DTypeError(f"Expected Tensor's shape: {tuple(wanted)}, got {array.shape}.")
+    if here.graph is not None and count is not None and array.size not in (0, count):
+        if array.size > count:
+            raise ArgumentError(f"Too many elements provided. Needed at most {count}, but received {array.size}")
+        flat = array.reshape(-1)
+        value = np.concatenate([flat, np.full(count - flat.size, flat[-1], dtype=flat.dtype)])
+    return constant(value, natural, shape, name)
+
+
+@export("convert_to_tensor", v1=())
 def convert_to_tensor(
     value: Any, dtype: DTypeLike | None = None, dtype_hint: Any = None, name: str | None = None
 ) -> Tensor:
@@ -130,6 +177,19 @@ def convert_to_tensor(
         if wanted is None or not isinstance(value, (list, tuple)) or not has_tensor(value):
             raise
     return constant(_cast_in(value, wanted), wanted, name=name or "Const")
+
+
+@export(v1="convert_to_tensor")
+def convert_to_tensor_v1(
+    value: Any,
+    dtype: DTypeLike | None = None,
+    name: str | None = None,
+    preferred_dtype: Any = None,
+    dtype_hint: Any = None,
+) -> Tensor:
+    """Returns `value` as a tensor, with the argument order of TensorFlow 1, where a hint is also a preferred dtype."""
+    hint = renamed("dtype_hint", dtype_hint, "preferred_dtype", preferred_dtype)
+    return convert_to_tensor(value, dtype, hint, name)
 
 
 def _cast_in(value: object, dtype: DType) -> Any:
@@ -245,20 +305,31 @@ def _fill_gradient(grad: Tensor) -> Tensor:
 
 
 @export("fill")
-def fill(dims: Any, value: ArrayLike, name: str | None = None) -> Tensor:
-    """Makes a tensor of shape `dims` with `value` in every element."""
-    return _fill(dims, value, name=name)
+def fill(dims: Any, value: ArrayLike, name: str | None = None, layout: object = None) -> Tensor:
+    """Makes a tensor of shape `dims` with `value` in every element; its `layout` is None."""
+    if layout is not None:
+        _refuse_layout(layout)
+    given = convert_to_tensor(value) if type(value) in PYTHON_NUMBERS and here.graph is None else value
+    return _fill(dims, given, name=name)
+
+
+def _refuse_layout(layout: object) -> None:
+    raise UnimplementedError(f"A layout spreads a tensor over a mesh, which Situs has not: leave out {shown(layout)}.")
 
 
 @export("zeros")
-def zeros(shape: ShapeLike, dtype: DTypeLike = dt.float32, name: str | None = "zeros") -> Tensor:
-    """Makes a tensor of zeros (empty strings, False) of the given shape and dtype."""
+def zeros(shape: ShapeLike, dtype: DTypeLike = dt.float32, name: str | None = "zeros", layout: object = None) -> Tensor:
+    """Makes a tensor of zeros (empty strings, False) of the given shape and dtype; its `layout` is None."""
+    if layout is not None:
+        _refuse_layout(layout)
     return _full(shape, value=0, dtype=as_dtype(dtype), name=name)
 
 
 @export("ones")
-def ones(shape: ShapeLike, dtype: DTypeLike = dt.float32, name: str | None = "ones") -> Tensor:
-    """Makes a tensor of ones of the given shape and dtype."""
+def ones(shape: ShapeLike, dtype: DTypeLike = dt.float32, name: str | None = "ones", layout: object = None) -> Tensor:
+    """Makes a tensor of ones of the given shape and dtype; its `layout` is None."""
+    if layout is not None:
+        _refuse_layout(layout)
     if as_dtype(dtype) is dt.string:
         raise DTypeError("tf.ones is not defined for strings; use tf.fill.")
     return _full(shape, value=1, dtype=as_dtype(dtype), name=name)
@@ -301,9 +372,13 @@ _zeros_like.stops_gradients()
 _ones_like.stops_gradients()
 
 
-@export("zeros_like")
-def zeros_like(input: ArrayLike, dtype: DTypeLike | None = None, name: str | None = None) -> Tensor:
-    """Makes zeros with the shape of `input`, and its dtype unless another is given."""
+@export("zeros_like", v1=())
+def zeros_like(
+    input: ArrayLike, dtype: DTypeLike | None = None, name: str | None = None, layout: object = None
+) -> Tensor:
+    """Makes zeros with the shape of `input`, and its dtype unless another is given; its `layout` is None."""
+    if layout is not None:
+        _refuse_layout(layout)
     if hasattr(type(input), "with_flat_values"):  # rows of different lengths stay such
         ragged: Any = input
         return ragged.with_flat_values(zeros_like(ragged.flat_values, dtype, name))  # type: ignore[no-any-return]
@@ -313,9 +388,22 @@ def zeros_like(input: ArrayLike, dtype: DTypeLike | None = None, name: str | Non
     return zeros(sizes_of(tensor), dtype, name)
 
 
-@export("ones_like")
-def ones_like(input: ArrayLike, dtype: DTypeLike | None = None, name: str | None = None) -> Tensor:
-    """Makes ones with the shape of `input`, and its dtype unless another is given."""
+@export(v1="zeros_like")
+def zeros_like_v1(
+    tensor: ArrayLike, dtype: DTypeLike | None = None, name: str | None = None, optimize: bool = True
+) -> Tensor:
+    """Makes zeros with the shape of `tensor`; `optimize` is accepted, and the result is the same without it."""
+    as_bool(optimize, "optimize")
+    return zeros_like(tensor, dtype, name)
+
+
+@export("ones_like", v1=())
+def ones_like(
+    input: ArrayLike, dtype: DTypeLike | None = None, name: str | None = None, layout: object = None
+) -> Tensor:
+    """Makes ones with the shape of `input`, and its dtype unless another is given; its `layout` is None."""
+    if layout is not None:
+        _refuse_layout(layout)
     if hasattr(type(input), "with_flat_values"):  # rows of different lengths stay such
         ragged: Any = input
         return ragged.with_flat_values(ones_like(ragged.flat_values, dtype, name))  # type: ignore[no-any-return]
@@ -323,6 +411,15 @@ def ones_like(input: ArrayLike, dtype: DTypeLike | None = None, name: str | None
     if dtype is None or as_dtype(dtype) is tensor.dtype:
         return _ones_like(tensor, name=name)
     return ones(sizes_of(tensor), dtype, name)
+
+
+@export(v1="ones_like")
+def ones_like_v1(
+    tensor: ArrayLike, dtype: DTypeLike | None = None, name: str | None = None, optimize: bool = True
+) -> Tensor:
+    """Makes ones with the shape of `tensor`; `optimize` is accepted, and the result is the same without it."""
+    as_bool(optimize, "optimize")
+    return ones_like(tensor, dtype, name)
 
 
 # Ranges.
@@ -334,10 +431,11 @@ _range = op("Range", "start: host, limit: host, delta: host -> output: Tidx", tr
 def _range_shape(start: Any, limit: Any, delta: Any) -> TensorShape:
     if start is None or limit is None or delta is None:
         return TensorShape([None])
-    return TensorShape([_range_length(start, limit, delta)])
+    lengths = {_range_length(start, limit, delta, dtype) for dtype in (dt.float32, dt.float64)}
+    return TensorShape([lengths.pop() if len(lengths) == 1 else None])  # which of them, the dtype decides
 
 
-def _range_length(start: float, limit: float, delta: float) -> int:
+def _range_length(start: float, limit: float, delta: float, dtype: DType) -> int:
     for value in (start, limit, delta):
         if not isinstance(value, (int, float)) or not math.isfinite(value):
             raise ArgumentError(f"Range takes three finite scalars, got start={start}, limit={limit}, delta={delta}")
@@ -348,14 +446,17 @@ def _range_length(start: float, limit: float, delta: float) -> int:
         raise ArgumentError(f"Requires start {sign} limit when delta {'>' if delta > 0 else '<'} 0: {start}/{limit}")
     if isinstance(start, int) and isinstance(limit, int) and isinstance(delta, int):
         return len(builtins.range(start, limit, delta))
+    if dtype is dt.float32:  # which decides whether the limit is reached: 3 / 0.00375 is 800 there, and more in float64
+        with np.errstate(all="ignore"):
+            return math.ceil(abs((np.float32(limit) - np.float32(start)) / np.float32(delta)))
     return math.ceil(abs((limit - start) / delta))
 
 
 @_range.kernel(CPU)
 @_range.kernel(GPU, Tidx=REAL - WIDE_UNSIGNED)
 def _range_kernel(start: Any, limit: Any, delta: Any, *, Tidx: DType, device: torch.device) -> torch.Tensor:  # noqa: N803
-    steps = torch.arange(_range_length(start, limit, delta), device=device, dtype=torch.int64)
-    exact = steps if Tidx.is_integer else steps.to(torch.float64)
+    steps = torch.arange(_range_length(start, limit, delta, Tidx), device=device, dtype=torch.int64)
+    exact = steps if Tidx.is_integer else steps.to(torch.float32 if Tidx is dt.float32 else torch.float64)
     values: torch.Tensor = exact * delta + start
     return values.to(TORCH_DTYPE[Tidx])
 
@@ -376,7 +477,12 @@ def range(
     if limit is None:
         start, limit = 0, start
     values = [read(value) for value in (start, limit, delta)]
-    return _range(*values, Tidx=_range_dtype(values) if dtype is None else as_dtype(dtype), name=name)
+    wanted = _range_dtype(values) if dtype is None else as_dtype(dtype)
+    if dtype is not None and wanted.is_integer:
+        for value in values:
+            if isinstance(value, float):
+                raise DTypeError(f"Cannot convert {value} to EagerTensor of dtype {wanted.name}")
+    return _range(*values, Tidx=wanted, name=name)
 
 
 def _range_dtype(values: Sequence[Any]) -> DType:

@@ -1,7 +1,6 @@
 """Branches: ``cond``, ``case`` and ``switch_case``.
 
-In eager code they are Python's own ``if``. In a graph a branch is one operation that holds two graphs; only one of
-them runs:
+In eager code they are Python's ``if``. In a graph a branch is one operation with two graphs, of which only one runs:
 
     If(pred, x, y)    then_branch    x + y
                       else_branch    x - y
@@ -65,7 +64,7 @@ def cond(
         name: A name for the operation.
 
     Raises:
-        TypeError: one of them is no function, or what they return in a graph differs in form or dtype.
+        TypeError: one of them is not a function, or what they return in a graph differs in form or dtype.
 
     Example:
         >>> import situs as tf
@@ -303,7 +302,7 @@ def switch_case(
         name: A name for the operation.
 
     Raises:
-        TypeError: these are no functions, or no numbers.
+        TypeError: these are not functions, or no numbers.
         ValueError: there are no functions, or numbers are left out.
     """
     functions = _checked_functions(branch_fns)

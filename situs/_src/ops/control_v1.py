@@ -27,8 +27,8 @@ from situs._src.ops.loop import Holders, Loop, check_loop
 @export(
     v1="cond",
     differs="An If operation that holds its branches as graphs: what is inside a branch cannot be fetched, and a "
-    "session that fetches one result runs the branch with all of them. Functions that return None are "
-    "refused: return a tensor or an operation.",
+    "session that fetches one result runs the branch with all of them. Functions that return None are errors: "
+    "return a tensor or an operation.",
 )
 @calls_functions
 def cond(
@@ -52,7 +52,7 @@ def cond(
         fn2: The old name of `false_fn`.
 
     Raises:
-        TypeError: one of them is no function, or what they return in a graph differs in form or dtype.
+        TypeError: one of them is not a function, or what they return in a graph differs in form or dtype.
         ValueError: one of them returns nothing.
     """
     then = check_branch(_one_of(true_fn, fn1, "true_fn", "fn1"), "true_fn")
@@ -73,7 +73,7 @@ def _one_of(new: Branch | None, old: Branch | None, name: str, old_name: str) ->
 
 
 def _returning(function: Branch, name: str, strict: bool) -> Branch:
-    """The function of a branch, with a tensor, True, in the place of each operation that it returns."""
+    """The function of a branch, with a tensor, True, instead of each operation that it returns."""
 
     def run() -> Any:
         made = function()

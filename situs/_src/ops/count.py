@@ -1,9 +1,11 @@
-"""Elements counted into bins: histograms, bincount, confusion matrices."""
+"""Counting elements into bins: histograms, bincount, confusion matrices."""
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
+import numpy as np
 import torch
 
 from situs._src.base.dtype import (
@@ -24,6 +26,7 @@ from situs._src.base.export import export
 from situs._src.base.shapes import UNKNOWN, TensorShape, brackets
 from situs._src.base.tensor import Tensor
 from situs._src.base.typing import ArrayLike, DTypeLike, HostValue, IntLike, SizesOf
+from situs._src.ops import quick_counts
 from situs._src.ops.array import as_attribute, as_integer, reshape
 from situs._src.ops.attribute import as_bool
 from situs._src.ops.cast import cast
@@ -70,21 +73,30 @@ def _as_nbins(nbins: HostValue) -> int:
     return count
 
 
-def _checked_range(values: torch.Tensor, value_range: torch.Tensor) -> tuple[Any, Any]:
+def _checked_range(value_range: torch.Tensor) -> tuple[Any, Any]:
     _check_range_shape(TensorShape(value_range.shape))
     low, high = value_range.tolist()
     if not low < high:
         raise ArgumentError(f"value_range should satisfy value_range[0] < value_range[1], but got '[{low}, {high}]'")
+    return low, high
+
+
+def _check_numbers(values: torch.Tensor) -> None:
     if values.is_floating_point() and bool(values.sum().isnan()) and bool(values.isnan().any()):  # a sum is quicker
         raise ArgumentError("Histogram values must not contain NaN")
-    return low, high
 
 
 @_histogram.kernel(CPU, GPU)
 def _histogram_kernel(values: torch.Tensor, value_range: torch.Tensor, nbins: HostValue, dtype: DType) -> torch.Tensor:
     count = _as_nbins(nbins)
-    low, high = _checked_range(values, value_range)
-    step = (high - low) / count
+    low, high = _checked_range(value_range)
+    width = float(np.float32(high) - np.float32(low)) if values.dtype is torch.float32 else high - low
+    step = width / count
+    if values.is_cpu and math.isfinite(step):
+        found = quick_counts.histogram(values, low, step, count)
+        if found is not None:
+            return found.to(TORCH_DTYPE[dtype])
+    _check_numbers(values)
     if not values.is_floating_point():
         values = values.long().clamp(max=high)  # so that the difference does not overflow
     bins = (values.clamp(min=low) - low).double().div_(step).clamp_(max=count - 1).to(torch.int64)
@@ -96,7 +108,8 @@ def _histogram_bins_kernel(
     values: torch.Tensor, value_range: torch.Tensor, nbins: HostValue, dtype: DType
 ) -> torch.Tensor:
     count = _as_nbins(nbins)
-    low, high = _checked_range(values, value_range)
+    low, high = _checked_range(value_range)
+    _check_numbers(values)
     real = values if values.is_floating_point() else values.double()
     bins: torch.Tensor = ((real - low) / (high - low)).mul(count).floor().clamp(0, count - 1)
     return bins.to(TORCH_DTYPE[dtype])

@@ -24,6 +24,7 @@ from situs._src.base.tensor import Tensor
 from situs._src.base.typing import ArrayLike, AxisLike, DTypeLike, HostInput, HostValue, IntLike, SizesOf
 from situs._src.ir.graph.node import Operation
 from situs._src.ir.registry.op import find_op
+from situs._src.ir.registry.traits import ADDS, COMMUTATIVE
 from situs._src.ops.array import SIGNED_TWIN, expand_dims, rank, reshape
 from situs._src.ops.attribute import as_bool
 from situs._src.ops.cast import as_index, cast
@@ -167,7 +168,8 @@ def _logsumexp_gradient(
 
 # Sums of many tensors.
 
-_add_n = op("AddN", "inputs: T* -> sum: T", T=NUMERIC)
+_add_n = op("AddN", "inputs: T* -> sum: T", traits={ADDS, COMMUTATIVE}, T=NUMERIC)
+_add_n.hints_dtype = True
 
 
 @_add_n.shape
@@ -317,7 +319,7 @@ def _extreme(how: str, never: float, bound: Fill | None = None) -> Combine:
         base = plain(base, rows, data)  # where it has no NaN, there was none
         if (
             not data.is_floating_point() or data.is_cuda or not base.numel() or not math.isnan(base.amax().item())
-        ):  # a card should not wait
+        ):  # a GPU should not wait
             return base
         column = (-1, *[1] * (data.ndim - 1))
         places, to = torch.arange(len(data)).reshape(column), rows.to(torch.int64).reshape(column).expand_as(data)

@@ -1,8 +1,8 @@
 """Assertions about tensors: ``tf.Assert`` and ``tf.debugging.assert_*``.
 
-In eager mode a failed assertion raises at once, with the values in its message, and a good one
-returns None. In a graph it is an operation that fails when it runs; what can be told when it is made, such
-as known shapes and dtypes and the values of constants, is checked then.
+In eager mode a failed assertion raises immediately, with the values in its message, and a good one returns None. In a
+graph it is an operation that fails when it runs; what is known statically, such as shapes and dtypes and the values of
+constants, is checked when it is created.
 """
 
 from __future__ import annotations
@@ -688,7 +688,8 @@ def _dereferenced(tensor: ArrayLike) -> Any:
 def _assert_shape(tensor: Tensor, wanted: object, sizes: dict[Any, tuple[Any, str]], message: str | None) -> list[Any]:
     """Checks one shape; returns the checks that wait for the graph to run."""
     symbols = _symbols(tensor, wanted, message)
-    is_open = bool(symbols) and _is_rest(symbols[0])
+    symbols = symbols or [1]  # a vector of one element passes for a scalar
+    is_open = _is_rest(symbols[0])
     if is_open:
         symbols = symbols[1:]
         later = [assert_rank_at_least(tensor, len(symbols), message)]
@@ -798,7 +799,7 @@ def assert_same_float_dtype(tensors: object = None, dtype: DTypeLike | None = No
     """Returns the floating-point dtype that all tensors have, and `dtype` if it is given.
 
     Raises:
-        ValueError: they differ, or are no floating-point numbers.
+        ValueError: they differ, or are not floating-point numbers.
     """
     expected = None if dtype is None else as_dtype(dtype)
     for tensor in () if tensors is None else _listed(tensors, "tensors"):

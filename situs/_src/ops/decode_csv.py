@@ -49,7 +49,7 @@ _op.shape(lambda records, record_defaults, *, OUT_TYPE, **attrs: [records] * len
 _op.stops_gradients()
 
 
-@export("io.decode_csv", v1=("decode_csv", "io.decode_csv"))
+@export("io.decode_csv", v1=())
 def decode_csv(
     records: ArrayLike,
     record_defaults: Any,
@@ -72,7 +72,7 @@ def decode_csv(
         name: A name for the operation.
 
     Raises:
-        InvalidArgumentError: a line has too few or too many fields, or one that is no number where one is wanted.
+        InvalidArgumentError: a line has too few or too many fields, or one that is not a number where one is wanted.
         ValueError: the columns are not in order, or there are more or fewer than defaults.
     """
     if not isinstance(record_defaults, (list, tuple, np.ndarray)) or getattr(record_defaults, "ndim", 1) == 0:
@@ -97,6 +97,20 @@ def decode_csv(
     given: list[EagerTensor] = [lines, *defaults]  # type: ignore[list-item]
     text, *others = [copy_to(tensor, host())._value for tensor in given]
     return [wrap(value, place_of(host(), value)) for value in _kernel(text, others, **attrs)]
+
+
+@export(v1=("decode_csv", "io.decode_csv"))
+def decode_csv_v1(
+    records: ArrayLike,
+    record_defaults: Any,
+    field_delim: str = ",",
+    use_quote_delim: bool = True,
+    name: str | None = None,
+    na_value: str = "",
+    select_cols: Sequence[int] | None = None,
+) -> list[Tensor]:
+    """`decode_csv`, with the argument order of TensorFlow 1."""
+    return decode_csv(records, record_defaults, field_delim, use_quote_delim, na_value, select_cols, name)
 
 
 def _check_columns(columns: tuple[int, ...], count: int, given: bool) -> None:

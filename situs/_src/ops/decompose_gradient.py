@@ -1,7 +1,7 @@
 """Gradients of solving and decomposing.
 
-The rules of the ops in `ops.decompose`, where each is attached beside its op. They follow from writing down
-what a small change of the input does to the results: of ``X = inv(A)``, say, ``dX = -X dA X``.
+The rules of the ops in `ops.decompose`, where each is attached to its op. They follow from the effect of a small change
+of the input on the results: for ``X = inv(A)``, for example, ``dX = -X dA X``.
 
 Factors are not unique: columns of `u` and `v` may change their signs, or turn by any angle if they are complex. A
 gradient exists for what does not depend on that choice, and where no two singular values or eigenvalues are equal.

@@ -1,14 +1,14 @@
-"""How the family files of this package are written.
+"""Helpers for the family files of this package.
 
-An element-wise op is one row of a table:
+An elementwise op is one row of a table:
 
     sin = unary("Sin", torch.sin, FLOATING | COMPLEX, "Computes the sine of x, element-wise.")
 
-which declares the op, its shape rule and its kernels, and makes the public function. An op that
-needs more spells its parts out: `ir.registry.op` shows how.
+which declares the op, its shape rule and its kernels, and makes the public function. An op that needs more declares its
+parts separately: `ir.registry.op` shows how.
 
-PyTorch has few kernels for unsigned integers of more than 8 bits. Rows that allow them name a
-NumPy function that serves them on the CPU.
+PyTorch has few kernels for unsigned integers of more than 8 bits. Rows that allow them name a NumPy function for the
+CPU.
 """
 
 from __future__ import annotations
@@ -157,13 +157,13 @@ def numpy_kernel(function: Callable[..., Any]) -> Callable[..., torch.Tensor]:
 def compiled_as(
     kernel: Callable[..., Any], form: Callable[..., Any], refuses: Callable[..., torch.Tensor] | None = None
 ) -> None:
-    """Says what a compiler is shown in the place of a kernel, which looks at values or is no function of PyTorch's.
+    """Says what a compiler is shown instead of a kernel, which looks at values or is no function of PyTorch's.
 
     Args:
         kernel: The kernel.
         form: Takes what the kernel takes, and gives what it gives, for all values that it does not refuse. For those it
             gives anything, but gives it.
-        refuses: Takes the same, and says in one truth value whether the kernel raises an error because of a value.
+        refuses: Takes the same, and says in one boolean whether the kernel raises an error because of a value.
     """
     kernel.when_compiled = form  # type: ignore[attr-defined]
     if refuses is not None:

@@ -1,6 +1,6 @@
 """``tf.experimental.dlpack``: tensors shared with other libraries without a copy.
 
-`runtime.eager.interchange` does it. What comes in is a tensor with all its operators, which the ops give it.
+`runtime.eager.interchange` implements it. An imported tensor has all operators, which the ops install.
 """
 
 from situs._src.base.export import export

@@ -1,4 +1,4 @@
-"""The fingerprint of 64 bits that FarmHash gives for bytes: the same on every machine, and in every release.
+"""FarmHash's 64-bit fingerprint of bytes: the same on every machine, and in every release.
 
 >>> fingerprint64(b"")
 11160318154034397263

@@ -1,4 +1,4 @@
-"""Fourier transforms: ``tf.signal.fft`` and its relatives.
+"""Fourier transforms: ``tf.signal.fft`` and the like.
 
 fft, fft2d, fft3d       of complex numbers, along the last one, two or three axes; with an i in front, back again
 rfft, irfft, ...        of real numbers: of n along the last axis, only the first n/2 + 1 results are kept
@@ -35,6 +35,7 @@ from situs._src.ops.join import concat, pad, stack
 from situs._src.ops.math import divide, floordiv, maximum, minimum, multiply, subtract
 from situs._src.ops.rearrange import roll
 from situs._src.ops.reduce import reduce_prod
+from situs._src.ops.work import n_log_n
 
 _REAL = frozenset({dt.float32, dt.float64})
 
@@ -131,6 +132,7 @@ def _declare(name: str, kind: str, signature: str, rank: int | None) -> Op:
 
     declared.shape(infer)
     declared.kernel(CPU, GPU)(kernel)
+    declared.work(n_log_n)
     return declared
 
 

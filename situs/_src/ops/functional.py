@@ -1,6 +1,6 @@
-"""Functions of functions: ``map_fn``, ``scan``, ``foldl``, ``foldr``, ``vectorized_map``.
+"""Higher-order functions: ``map_fn``, ``scan``, ``foldl``, ``foldr``, ``vectorized_map``.
 
-All of them go through the rows of tensors, one after the other (`ops.rows`):
+All of them iterate over the rows of tensors (`ops.rows`):
 
     map_fn     [f(x0), f(x1), f(x2)]
     scan       [a1 = f(a0, x0), a2 = f(a1, x1), a3 = f(a2, x2)]
@@ -62,8 +62,10 @@ def map_fn(
         [1, 4, 9]
     """
     _check_function(fn, "map_fn")
-    signature = dtype if fn_output_signature is None else fn_output_signature
+    signature: Any = dtype if fn_output_signature is None else fn_output_signature
     ragged: Any = elems
+    if hasattr(type(signature), "__mapped__"):  # results of different lengths
+        return signature.__mapped__(fn, elems)
     if hasattr(type(elems), "__mapped__"):  # rows of different lengths
         return ragged.__mapped__(fn, signature)
     numbered, row_of = _numbered(elems)
@@ -81,7 +83,7 @@ def map_fn(
 
 
 def _numbered(elems: Any) -> tuple[Any, Callable[[Any], Any]]:
-    """The elements with numbers of rows in the place of what gives its rows by number; and what undoes that for a row.
+    """The elements with numbers of rows instead of what gives its rows by number; and what undoes that for a row.
 
     Such as a sparse tensor, whose rows do not stand side by side in memory.
     """

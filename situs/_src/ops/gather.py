@@ -1,7 +1,7 @@
-"""Elements picked by index or by condition: gather, where, boolean_mask, one_hot.
+"""Selecting elements by index or by condition: gather, where, boolean_mask, one_hot.
 
-An index that does not exist is an error on the CPU. On a GPU, where looking would make the host
-wait, the ops do as TensorFlow's do: `gather` and `gather_nd` give zeros there.
+An index that does not exist is an error on the CPU. On a GPU, where checking would synchronize, the ops behave like
+TensorFlow's: `gather` and `gather_nd` return zeros there.
 """
 
 from __future__ import annotations
@@ -117,6 +117,24 @@ def _gather_cpu(params: torch.Tensor, indices: torch.Tensor, axis: HostValue, ba
     except (IndexError, RuntimeError):
         _check_in_range(indices, params.shape[place])
         raise
+
+
+_WAKES = 2**16  # bytes from which on PyTorch would copy rows with several threads
+_UNSIGNED = {torch.int32: np.uint32, torch.int64: np.uint64}
+_OF_NUMPY = {torch.float16, torch.float32, torch.float64, torch.uint8, torch.int32, torch.int64}
+
+
+def _gather_alone(params: torch.Tensor, indices: torch.Tensor, axis: HostValue, batch_dims: int) -> torch.Tensor:
+    """The same by this thread, which does not wake PyTorch's: for who makes batches beside a program."""
+    plain = batch_dims == 0 and axis == 0 and indices.ndim == 1 and indices.dtype is not torch.int16
+    if plain and params.dtype in _OF_NUMPY and len(params) and params.nbytes // len(params) * len(indices) >= _WAKES:
+        rows = indices.numpy()
+        if rows.view(_UNSIGNED[indices.dtype]).max() < len(params):  # then none is negative, either
+            return torch.from_numpy(params.numpy().take(rows, 0))
+    return _gather_cpu(params, indices, axis, batch_dims)
+
+
+_gather_cpu.alone = _gather_alone  # type: ignore[attr-defined]
 
 
 @also_by_bits(_gather, GPU, variable="Tparams")

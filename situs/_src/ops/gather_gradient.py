@@ -1,12 +1,11 @@
-"""The ops on the way back from elements that were picked: they are put where they came from.
+"""Gradients of gathering: elements are scattered back to where they came from.
 
-The ops of `ops.gather` have them as their gradients. Everything else is zero, and what was picked several times
-is added up:
+These ops are the gradients of `ops.gather`. Everything else is zero, and repeated elements are summed:
 
     y = gather(x, [2, 0, 2], axis=1)       GatherV2Grad([[a, b, c]], [2, 0, 2], shape of x, 1)      [[b, 0, a + c]]
 
-Rows of a large table, picked along its first axis, stay rows: `rows_of`. An index that does not exist, which gives a
-zero on a GPU, has no way back.
+Gradients of rows of a large table, gathered along its first axis, stay sparse: `rows_of`. An index that does not exist,
+which gives a zero on a GPU, has no gradient.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Boxes drawn into images: ``tf.image.draw_bounding_boxes``.
+"""Drawing boxes into images: ``tf.image.draw_bounding_boxes``.
 
 A box is given in shares of the height and width, and drawn as four lines of a pixel:
 

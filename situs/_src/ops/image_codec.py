@@ -1,8 +1,8 @@
-"""Images as they stand in files: PNG, JPEG, GIF and BMP, decoded to tensors and encoded from them.
+"""Image files: PNG, JPEG, GIF and BMP, decoded to tensors and encoded from them.
 
-Pillow does it, an optional dependency: it is small, built on libjpeg-turbo as TensorFlow's decoder is, and made for
-files that are damaged or hostile; torchvision would bring a PyTorch of its own version with it. Without Pillow these
-ops say how to install it.
+It uses Pillow, an optional dependency: it is small, built on libjpeg-turbo as TensorFlow's decoder is, and robust
+against damaged or hostile files; torchvision would require its own version of PyTorch. Without Pillow these ops raise
+an error that says how to install it.
 
 As in TensorFlow, ``decode_png`` and ``decode_jpeg`` decode each other's files too. The numbers of a JPEG are those of
 TensorFlow's ``dct_method="INTEGER_ACCURATE"``; its default differs from them by a few units.
@@ -24,7 +24,7 @@ from situs._src.base.errors import ArgumentError, FailedPreconditionError, Inval
 from situs._src.base.export import export
 from situs._src.base.shapes import SCALAR, UNKNOWN, TensorShape, brackets
 from situs._src.base.tensor import Tensor
-from situs._src.base.typing import ArrayLike, DTypeLike, HostValue
+from situs._src.base.typing import ArrayLike, DTypeLike, HostValue, IntLike
 from situs._src.ops.attribute import as_bool, as_int, as_word
 from situs._src.ops.cast import cast
 from situs._src.ops.compare import equal
@@ -32,6 +32,8 @@ from situs._src.ops.constant import convert_to_tensor
 from situs._src.ops.define import CPU, KernelValue, op
 from situs._src.ops.image_color import convert_image_dtype
 from situs._src.ops.naming import Composed
+from situs._src.ops.random import uniform
+from situs._src.ops.stateless import stateless_uniform
 from situs._src.ops.strings import substr
 from situs._src.runtime.eager.bridge import TORCH_DTYPE
 
@@ -481,6 +483,15 @@ def _encode_png_shape(image: TensorShape, *, compression: int) -> TensorShape:
     return UNKNOWN if image.rank is None else image[:-3]
 
 
+_encode_jpeg_at = op("EncodeJpegVariableQuality", "images: uint8, quality: host -> contents: string")
+_encode_jpeg_at.takes_no_size()
+
+
+@_encode_jpeg_at.shape
+def _encode_jpeg_at_shape(images: TensorShape, quality: HostValue) -> TensorShape:
+    return _encode_jpeg_shape(images)
+
+
 @_encode_jpeg.shape
 def _encode_jpeg_shape(image: TensorShape, **attrs: Any) -> TensorShape:
     if image.rank not in (3, None):
@@ -543,6 +554,13 @@ def _encode_jpeg_kernel(image: torch.Tensor, **options: Any) -> np.ndarray[Any, 
         dpi=options["density"],
     )
     return np.array(file.getvalue(), dtype=object)
+
+
+@_encode_jpeg_at.kernel(CPU)
+def _encode_jpeg_at_kernel(images: torch.Tensor, quality: Any) -> np.ndarray[Any, Any]:
+    if not isinstance(quality, int) or isinstance(quality, bool) or not 0 <= quality <= 100:
+        raise InvalidArgumentError(f"quality must be in [0,100], got {shown(quality)}")
+    return _encode_jpeg_kernel(images, **{**_encode_jpeg.attrs, "quality": quality})
 
 
 @export(
@@ -615,7 +633,9 @@ def encode_jpeg(
 
 
 @export("image.adjust_jpeg_quality")
-def adjust_jpeg_quality(image: ArrayLike, jpeg_quality: int, dct_method: str = "", name: str | None = None) -> Tensor:
+def adjust_jpeg_quality(
+    image: ArrayLike, jpeg_quality: IntLike, dct_method: str = "", name: str | None = None
+) -> Tensor:
     """An image as it looks after it has been a JPEG file of some quality.
 
     Args:
@@ -627,5 +647,40 @@ def adjust_jpeg_quality(image: ArrayLike, jpeg_quality: int, dct_method: str = "
     with Composed(name, "adjust_jpeg_quality") as last:
         given = convert_to_tensor(image)
         channels = given.shape[-1] if given.shape.rank == 3 else None
-        file = encode_jpeg(convert_image_dtype(given, dt.uint8, saturate=True), quality=jpeg_quality)
+        file = _encode_jpeg_at(convert_image_dtype(given, dt.uint8, saturate=True), jpeg_quality)
         return convert_image_dtype(decode_jpeg(file, channels or 0, dct_method=dct_method), given.dtype, name=last)
+
+
+@export("image.random_jpeg_quality")
+def random_jpeg_quality(
+    image: ArrayLike, min_jpeg_quality: int, max_jpeg_quality: int, seed: int | None = None
+) -> Tensor:
+    """An image as it looks after it has been a JPEG file of a random quality.
+
+    Args:
+        image: height x width x channels, of uint8 or of floating-point numbers from 0 to 1.
+        min_jpeg_quality: The lowest quality, from 0 on.
+        max_jpeg_quality: What the quality is below, at most 100.
+        seed: A seed for the choice.
+    """
+    lowest, highest = _qualities(min_jpeg_quality, max_jpeg_quality)
+    return adjust_jpeg_quality(image, uniform([], lowest, highest, dt.int32, seed))
+
+
+@export("image.stateless_random_jpeg_quality", v1=())
+def stateless_random_jpeg_quality(
+    image: ArrayLike, min_jpeg_quality: int, max_jpeg_quality: int, seed: ArrayLike
+) -> Tensor:
+    """`random_jpeg_quality` that depends on its seed, two integers, alone."""
+    lowest, highest = _qualities(min_jpeg_quality, max_jpeg_quality)
+    return adjust_jpeg_quality(image, stateless_uniform([], seed, lowest, highest, dt.int32))
+
+
+def _qualities(lowest: object, highest: object) -> tuple[int, int]:
+    """The bounds of a random quality."""
+    low, high = as_int(lowest, "min_jpeg_quality"), as_int(highest, "max_jpeg_quality")
+    if not (0 <= low <= 100 and 0 <= high <= 100):
+        raise ArgumentError(f"jpeg encoding range must be between 0 and 100, got {low} and {high}.")
+    if low >= high:
+        raise ArgumentError(f"`min_jpeg_quality` must be less than `max_jpeg_quality`, got {low} and {high}.")
+    return low, high

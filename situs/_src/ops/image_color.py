@@ -10,10 +10,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import torch
+
 from situs._src.base import dtype as dt
 from situs._src.base.dtype import DType, as_dtype
 from situs._src.base.errors import ArgumentError, DTypeError
 from situs._src.base.export import export
+from situs._src.base.shapes import TensorShape, brackets
 from situs._src.base.tensor import Tensor
 from situs._src.base.typing import ArrayLike, DTypeLike
 from situs._src.ops.array import broadcast_to, identity
@@ -21,6 +24,7 @@ from situs._src.ops.array import shape as shape_of
 from situs._src.ops.attribute import as_bool, as_float
 from situs._src.ops.cast import cast, saturate_cast
 from situs._src.ops.constant import constant, convert_to_tensor, ones
+from situs._src.ops.define import CPU, GPU, op
 from situs._src.ops.image_shape import check_image
 from situs._src.ops.join import concat
 from situs._src.ops.math import floordiv, maximum, multiply, rsqrt
@@ -98,15 +102,48 @@ def adjust_contrast(images: ArrayLike, contrast_factor: ArrayLike) -> Tensor:
         images: An image, or a batch.
         contrast_factor: How many times as far from the mean.
     """
-    factor = contrast_factor if type(contrast_factor) is float else cast(contrast_factor, dt.float32)
-    return _as_floats(images, lambda pixels: _contrasted(pixels, factor))
+    factor: Any = contrast_factor if type(contrast_factor) is float else cast(contrast_factor, dt.float32)
+
+    def change(pixels: Tensor) -> Tensor:
+        check_image(pixels)
+        return _contrast(pixels, factor)
+
+    return _as_floats(images, change)
 
 
-def _contrasted(pixels: Tensor, factor: Any) -> Tensor:
-    rank = check_image(pixels)
-    wide = cast(pixels, dt.float32)
-    mean = reduce_mean(wide, [rank - 3, rank - 2], keepdims=True)
-    return cast((wide - mean) * factor + mean, pixels.dtype)
+_contrast = op(
+    "AdjustContrastv2", "images: T, contrast_factor: float32 -> output: T", T=frozenset({dt.float16, dt.float32})
+)
+
+
+@_contrast.shape
+def _contrast_shape(images: TensorShape, contrast_factor: TensorShape) -> TensorShape:
+    if images.rank is not None and images.rank < 3:
+        raise ArgumentError(f"input must be at least 3-D, got shape {brackets(images)}")
+    if contrast_factor.rank not in (0, None):
+        raise ArgumentError(f"contrast_factor must be scalar: {brackets(contrast_factor)}")
+    return images
+
+
+@_contrast.kernel(CPU, GPU)
+def _contrast_kernel(images: torch.Tensor, contrast_factor: torch.Tensor) -> torch.Tensor:
+    if images.ndim < 3 or contrast_factor.ndim:
+        raise ValueError("wrong rank")  # the shape rule says it better
+    wide = images.float()
+    means = wide.mean((-3, -2), keepdim=True)
+    # A row of means, whole: a loop over pixels of three numbers would begin again with each of them.
+    rows = means.expand(*images.shape[:-3], 1, *images.shape[-2:]).flatten(-2)
+    made = torch.sub(wide.flatten(-2), rows).mul_(contrast_factor).add_(rows)
+    return made.view(images.shape).to(images.dtype)
+
+
+@_contrast.gradient
+def _contrast_gradient(grad: Tensor, images: Tensor, contrast_factor: Tensor) -> tuple[Any, Any]:
+    def of_factor() -> Tensor:
+        wide = cast(images, dt.float32)
+        return reduce_sum(cast(grad, dt.float32) * (wide - reduce_mean(wide, [-3, -2], keepdims=True)))
+
+    return lambda: _contrast(grad, contrast_factor), of_factor
 
 
 @export("image.random_brightness")
@@ -164,15 +201,15 @@ def stateless_random_contrast(image: ArrayLike, lower: float, upper: float, seed
 
 @export("image.per_image_standardization")
 def per_image_standardization(image: ArrayLike) -> Tensor:
-    """Images with a mean of 0 and a variance of 1 each; one with all pixels the same becomes zeros.
+    """Images of float32 with a mean of 0 and a variance of 1 each; one with all pixels the same becomes zeros.
 
     Args:
         image: An image, or a batch.
     """
     given = convert_to_tensor(image)
-    rank = check_image(given)
-    pixels = given if given.dtype in (dt.float16, dt.float32) else cast(given, dt.float32)
-    axes = [rank - 3, rank - 2, rank - 1]
+    check_image(given)
+    pixels = cast(given, dt.float32)
+    axes = [-3, -2, -1]
     count = reduce_sum(_ones_of(pixels), axes, keepdims=True)
     deviation = maximum(reduce_std(pixels, axes, keepdims=True), rsqrt(count))
     return (pixels - reduce_mean(pixels, axes, keepdims=True)) / deviation
@@ -211,7 +248,11 @@ def grayscale_to_rgb(images: ArrayLike, name: str | None = None) -> Tensor:
     """
     given = convert_to_tensor(images)
     _check_channels(given, 1)
-    return concat([given] * 3, -1)
+    threefold: Any = concat([given] * 3, -1)
+    if given.shape.rank is not None:
+        threefold.set_shape([*given.shape[:-1], 3])
+    made: Tensor = threefold
+    return made
 
 
 def _check_channels(images: Tensor, count: int) -> None:

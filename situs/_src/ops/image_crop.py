@@ -19,7 +19,7 @@ from situs._src.ops.array import shape as shape_of
 from situs._src.ops.attribute import as_float, is_plain, plain
 from situs._src.ops.cast import cast
 from situs._src.ops.constant import convert_to_tensor
-from situs._src.ops.image_shape import check_image, sizes, with_batch
+from situs._src.ops.image_shape import as_image, sizes
 from situs._src.ops.indexing import getitem
 from situs._src.ops.indexing import slice as slice_
 from situs._src.ops.join import pad, stack
@@ -44,7 +44,7 @@ def crop_to_bounding_box(
     Raises:
         ValueError: the image does not have them.
     """
-    given = _image(image)
+    given = as_image(image)
     height, width = sizes(given)
     top, left = _as_number(offset_height, "offset_height"), _as_number(offset_width, "offset_width")
     rows, columns = _as_number(target_height, "target_height"), _as_number(target_width, "target_width")
@@ -54,21 +54,15 @@ def crop_to_bounding_box(
     _require(columns, lambda n: n > 0, "target_width must be > 0.")
     _require((height, top, rows), lambda n: n[0] >= n[1] + n[2], "height must be >= target + offset.")
     _require((width, left, columns), lambda n: n[0] >= n[1] + n[2], "width must be >= target + offset.")
-    batch = check_image(given) - 3
+    batch = len(given.shape) - 3
     return slice_(given, [0] * batch + [top, left, 0], [-1] * batch + [rows, columns, -1])
-
-
-def _image(image: ArrayLike) -> Tensor:
-    given = convert_to_tensor(image)
-    with_batch(given)
-    return given
 
 
 def _as_number(value: object, name: str) -> int | Tensor:
     """A number of rows or columns: an integer, or a tensor that is not known before its graph runs.
 
     Raises:
-        DTypeError: it is no integer.
+        DTypeError: it is not an integer.
     """
     if is_plain(value):
         return as_attribute(value, name)
@@ -101,20 +95,24 @@ def pad_to_bounding_box(
     Raises:
         ValueError: there is no room for the image.
     """
-    given = _image(image)
+    given = as_image(image)
     height, width = sizes(given)
     above, before = _as_number(offset_height, "offset_height"), _as_number(offset_width, "offset_width")
     _require(above, lambda n: n >= 0, "offset_height must be >= 0.")
     _require(before, lambda n: n >= 0, "offset_width must be >= 0.")
-    below = _as_number(target_height, "target_height") - above - height
-    beside = _as_number(target_width, "target_width") - before - width
+    rows, columns = _as_number(target_height, "target_height"), _as_number(target_width, "target_width")
+    below, beside = rows - above - height, columns - before - width
     _require(below, lambda n: n >= 0, "height must be <= target - offset.")
     _require(beside, lambda n: n >= 0, "width must be <= target - offset.")
     margins = [above, below, before, beside]
-    around = [[0, 0]] * (check_image(given) - 3) + [margins[:2], margins[2:], [0, 0]]
+    around = [[0, 0]] * (len(given.shape) - 3) + [margins[:2], margins[2:], [0, 0]]
     if all(isinstance(margin, int) for margin in margins):
         return pad(given, around)
-    return pad(given, stack([stack([cast(n, dt.int32) for n in pair]) for pair in around]))
+    padded: Any = pad(given, stack([stack([cast(n, dt.int32) for n in pair]) for pair in around]))
+    target = [size if isinstance(size, int) else None for size in (rows, columns)]
+    padded.set_shape([*given.shape[:-3], *target, given.shape[-1]])
+    made: Tensor = padded
+    return made
 
 
 @export("image.resize_with_crop_or_pad", v1=("image.resize_image_with_crop_or_pad", "image.resize_with_crop_or_pad"))
@@ -129,7 +127,7 @@ def resize_with_crop_or_pad(image: ArrayLike, target_height: IntLike, target_wid
     Raises:
         ValueError: the target is no size.
     """
-    given = _image(image)
+    given = as_image(image)
     rows, columns = _as_number(target_height, "target_height"), _as_number(target_width, "target_width")
     _require(rows, lambda n: n > 0, "target_height must be > 0.")
     _require(columns, lambda n: n > 0, "target_width must be > 0.")
@@ -159,9 +157,9 @@ def central_crop(image: ArrayLike, central_fraction: Any) -> Tensor:
         central_fraction: How much of the height and of the width to keep: more than 0, at most 1.
 
     Raises:
-        ValueError: it is no such fraction.
+        ValueError: it is not such a fraction.
     """
-    given, fraction = _image(image), as_float(central_fraction, "central_fraction")
+    given, fraction = as_image(image), as_float(central_fraction, "central_fraction")
     if not 0.0 < fraction <= 1.0:
         raise ArgumentError(f"central_fraction must be within (0, 1], got {fraction}")
     if fraction == 1.0:

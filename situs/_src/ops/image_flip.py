@@ -1,4 +1,4 @@
-"""Images turned round: flipped, transposed, rotated; flipped at random.
+"""Flipping, transposing and rotating images; random flips.
 
 A batch is flipped at random image by image.
 """
@@ -7,16 +7,22 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
+from typing import Any
 
 from situs._src.base.export import export
 from situs._src.base.tensor import Tensor
 from situs._src.base.typing import ArrayLike, IntLike
+from situs._src.ops.array import rank as rank_of
 from situs._src.ops.array import reshape, transpose
 from situs._src.ops.array import shape as shape_of
 from situs._src.ops.attribute import as_int
+from situs._src.ops.compare import equal
 from situs._src.ops.constant import convert_to_tensor
+from situs._src.ops.constant import range as range_
+from situs._src.ops.control import cond
 from situs._src.ops.gather import where
 from situs._src.ops.image_shape import check_image, with_batch
+from situs._src.ops.join import concat, stack
 from situs._src.ops.random import uniform
 from situs._src.ops.rearrange import reverse
 from situs._src.ops.stateless import stateless_uniform
@@ -36,7 +42,8 @@ def flip_up_down(image: ArrayLike) -> Tensor:
 
 def _flipped(image: ArrayLike, axis: int) -> Tensor:
     given = convert_to_tensor(image)
-    return reverse(given, [check_image(given) + axis])
+    check_image(given)
+    return reverse(given, [axis])
 
 
 @export("image.random_flip_left_right")
@@ -76,20 +83,33 @@ def stateless_random_flip_up_down(image: ArrayLike, seed: ArrayLike) -> Tensor:
 def _perhaps_flipped(image: ArrayLike, axis: int, draw: Callable[..., Tensor]) -> Tensor:
     """An image is flipped where the number drawn is below a half, those of a batch where it is above."""
     given = convert_to_tensor(image)
-    with_batch(given)
-    if given.shape.rank == 3:
+
+    def one() -> Tensor:
         return where(draw([]) < 0.5, _flipped(given, axis), given)
-    count = given.shape[0]
-    draws = draw([shape_of(given)[0] if count is None else count])
-    return where(reshape(draws > 0.5, [-1, 1, 1, 1]), _flipped(given, axis), given)
+
+    def many() -> Tensor:
+        count = given.shape[0]
+        draws = draw([shape_of(given)[0] if count is None else count])
+        return where(reshape(draws > 0.5, [-1, 1, 1, 1]), _flipped(given, axis), given)
+
+    if given.shape.rank is None:
+        made: Tensor = cond(equal(rank_of(given), 3), one, many)
+        return made
+    with_batch(given)
+    return one() if given.shape.rank == 3 else many()
 
 
 @export("image.transpose", v1=("image.transpose", "image.transpose_image"))
 def transpose_image(image: ArrayLike, name: str | None = None) -> Tensor:
     """An image, or a batch, with rows and columns exchanged."""
     given = convert_to_tensor(image)
-    rank = check_image(given)
-    return transpose(given, [*range(rank - 3), rank - 2, rank - 3, rank - 1], name=name or "transpose_image")
+    rank: Any = check_image(given)
+    if rank is None:
+        rank = rank_of(given)
+        order: Any = concat([range_(rank - 3), stack([rank - 2, rank - 3, rank - 1])], 0)
+    else:
+        order = [*range(rank - 3), rank - 2, rank - 3, rank - 1]
+    return transpose(given, order, name=name or "transpose_image")
 
 
 @export("image.rot90")

@@ -1,4 +1,4 @@
-"""How alike images are, and how they change from pixel to pixel."""
+"""Similarity of images, and image gradients."""
 
 from __future__ import annotations
 

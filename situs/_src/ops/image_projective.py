@@ -1,4 +1,4 @@
-"""Images turned, moved, stretched and seen from aside: ``tf.raw_ops.ImageProjectiveTransformV3``.
+"""Projective transformations of images: ``tf.raw_ops.ImageProjectiveTransformV3``.
 
 Eight numbers say, for each pixel of the result, where in the image it comes from. For a column x and a row y these are
 

@@ -73,7 +73,7 @@ _stateless = op(
 )
 for _op in (_sample, _stateless):
     _op.stops_gradients()
-    _op.host_inputs_are_sizes = False
+    _op.takes_no_size()
 
 
 @_sample.shape

@@ -10,8 +10,10 @@ from typing import Any
 from situs._src.base.errors import ArgumentError
 from situs._src.base.shapes import brackets
 from situs._src.base.tensor import Tensor
-from situs._src.ops.array import expand_dims
+from situs._src.base.typing import ArrayLike
+from situs._src.ops.array import ensure_shape, expand_dims
 from situs._src.ops.array import shape as shape_of
+from situs._src.ops.constant import convert_to_tensor
 
 
 def with_batch(images: Tensor, what: str = "image") -> tuple[Tensor, bool]:
@@ -28,21 +30,34 @@ def with_batch(images: Tensor, what: str = "image") -> tuple[Tensor, bool]:
     return (expand_dims(images, 0), True) if rank == 3 else (images, False)
 
 
-def check_image(image: Tensor) -> int:
-    """The rank of an image, or of a batch.
+def check_image(image: Tensor) -> int | None:
+    """The rank of an image, or of a batch; None where it is not known yet.
 
     Raises:
-        ValueError: it has too few dimensions, or it is not known how many.
+        ValueError: it has too few dimensions.
     """
     rank = image.shape.rank
-    if rank is None or rank < 3:
+    if rank is not None and rank < 3:
         raise ArgumentError(f"'image' (shape {image.shape}) must be at least three-dimensional.")
     return rank
 
 
+def as_image(image: ArrayLike) -> Tensor:
+    """An image or a batch as a tensor; what may be either is taken for an image, which is checked when it is there.
+
+    Raises:
+        ValueError: it is neither.
+    """
+    given = convert_to_tensor(image)
+    if given.shape.rank is None:
+        return ensure_shape(given, [None, None, None])
+    with_batch(given)
+    return given
+
+
 def sizes(images: Tensor) -> list[Any]:
-    """The height and the width of images."""
-    first = check_image(images) - 3
+    """The height and the width of images whose rank is known."""
+    first = len(images.shape) - 3
     known = images.shape.as_list()[first : first + 2]
     if None not in known:
         return known

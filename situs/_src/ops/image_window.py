@@ -1,4 +1,4 @@
-"""Parts of images: patches side by side, boxes of one size, the best of boxes that overlap, images within a frame."""
+"""Parts of images: patches, crops of boxes, non-maximum suppression, cropping and padding to a size."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from situs._src.base.tensor import Tensor, is_tensor
 from situs._src.base.tree import listed
 from situs._src.base.typing import ArrayLike, HostInput, IntLike, IntsLike, SizesOf
 from situs._src.ir.graph.tensor import SymbolicTensor
-from situs._src.ops.array import reshape, squeeze
+from situs._src.ops.array import ensure_shape, reshape, squeeze
 from situs._src.ops.array import shape as shape_of
 from situs._src.ops.attribute import as_int, as_word
 from situs._src.ops.cast import cast
@@ -29,10 +29,11 @@ from situs._src.ops.define import CPU, GPU, op
 from situs._src.ops.gather import gather, where
 from situs._src.ops.image_crop import pad_to_bounding_box
 from situs._src.ops.image_resize import ResizeMethod, ResizeMethodV1, resize, resize_images
-from situs._src.ops.image_shape import sizes, with_batch
+from situs._src.ops.image_shape import as_image, sizes, with_batch
 from situs._src.ops.join import stack
 from situs._src.ops.math import ceil, clip_by_value, floor, maximum
 from situs._src.ops.naming import Composed
+from situs._src.ops.spelling import renamed
 
 # Patches.
 
@@ -168,7 +169,7 @@ def extract_image_patches(
 # Boxes.
 
 
-@export("image.crop_and_resize")
+@export("image.crop_and_resize", v1=())
 def crop_and_resize(
     image: ArrayLike,
     boxes: ArrayLike,
@@ -195,7 +196,10 @@ def crop_and_resize(
         pixels = convert_to_tensor(image)
         pixels = pixels if pixels.dtype in (dt.float32, dt.float64) else cast(pixels, dt.float32)
         corners, numbers = convert_to_tensor(boxes, dt.float32), cast(convert_to_tensor(box_indices), dt.int32)
-        if pixels.shape.rank != 4 or not corners.shape.is_compatible_with([None, 4]) or numbers.shape.rank != 1:
+        if pixels.shape.rank is None:
+            pixels = ensure_shape(pixels, [None] * 4)
+        fits = corners.shape.is_compatible_with([None, 4]) and numbers.shape.rank in (1, None)
+        if pixels.shape.rank != 4 or not fits:
             raise ArgumentError(
                 "crop_and_resize takes a batch of images, a matrix of boxes with 4 columns and a vector of numbers; got"
                 f" shapes {pixels.shape}, {corners.shape} and {numbers.shape}."
@@ -219,6 +223,22 @@ def crop_and_resize(
             made = _between(above, below, right)
         inside = logical_and(rows.inside[:, :, None], columns.inside[:, None, :])[..., None]
         return where(inside, cast(made, dt.float32), constant(extrapolation_value, dt.float32), name=last)
+
+
+@export(v1="image.crop_and_resize")
+def crop_and_resize_v1(
+    image: ArrayLike,
+    boxes: ArrayLike,
+    box_ind: ArrayLike | None = None,
+    crop_size: Any = None,
+    method: str = "bilinear",
+    extrapolation_value: float = 0.0,
+    name: str | None = None,
+    box_indices: ArrayLike | None = None,
+) -> Tensor:
+    """`crop_and_resize`, with the argument order of TensorFlow 1 and its old name for `box_indices`."""
+    indices = renamed("box_indices", box_indices, "box_ind", box_ind, required=True)
+    return crop_and_resize(image, boxes, indices, crop_size, method, extrapolation_value, name)
 
 
 def _between(first: Tensor, second: Tensor, part: Tensor) -> Tensor:
@@ -357,7 +377,7 @@ def resize_image_with_pad(
 
 def _framed(image: ArrayLike, high: Any, wide: Any, change: Callable[[Tensor, Any], Tensor]) -> Tensor:
     with Composed(None, "resize_image_with_pad"):
-        given = convert_to_tensor(image)
+        given = as_image(image)
         batch, single = with_batch(given)
         for what, size in (("target_height", high), ("target_width", wide)):
             if not is_tensor(size) and as_int(size, what) <= 0:

@@ -1,4 +1,4 @@
-"""Parts of a tensor: slices, and what stands behind ``tensor[...]``.
+"""Parts of a tensor: slices, and the implementation of ``tensor[...]``.
 
 All of Python's indexing becomes one op, StridedSlice, with TensorFlow's inputs. For each entry of
 the index it has a begin, an end and a stride; the masks say with one bit each what the entry is:
@@ -134,7 +134,7 @@ _FAR = 2**31  # PyTorch multiplies a step with a stride, which must not overflow
 
 
 for _view in (_slice, _strided_slice):
-    _view.host_inputs_are_sizes = False  # what is cut out shares the memory of what it is cut out of
+    _view.takes_no_size()  # what is cut out shares the memory of what it is cut out of
 
 
 def _as_index(
@@ -353,7 +353,7 @@ _strided_slice_grad_kernel.adds_into = _add_part  # type: ignore[attr-defined]
 
 
 def put_part(whole: Any, begin: Any, end: Any, strides: Any, part: Any, **masks: int) -> Any:
-    """Puts values, in the shape that they have there, in the place of a strided slice; changes `whole`."""
+    """Puts values, in the shape that they have there, instead of a strided slice; changes `whole`."""
     index = _as_index(begin, end, strides, **masks)
     if not isinstance(whole, torch.Tensor) or _is_simple(index):
         whole[tuple(index)] = part

@@ -1,7 +1,7 @@
-"""Graphs inside operations: what branches, loops and calls of functions have in common.
+"""Graphs inside operations: the common part of branches, loops and function calls.
 
-A Python function is called once, with its ops going into a graph of its own, and the graph becomes part of one
-operation. What it takes from outside becomes an input of that operation:
+A Python function is traced once into a separate graph, which becomes part of one operation. Its captures become inputs
+of that operation:
 
     with building(graph):
         made = Inner(graph, function)       calls the function

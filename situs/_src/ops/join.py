@@ -1,4 +1,4 @@
-"""Tensors put together and taken apart: concat, stack, split, tile, repeat, pad.
+"""Joining and splitting tensors: concat, stack, split, tile, repeat, pad.
 
 The parts of a tensor (`unstack`, `split`) share its memory.
 """
@@ -213,7 +213,7 @@ def _pack_gradient(grad: Tensor, values_shape: list[Any], *, axis: int) -> list[
 
 
 def _checked_count(count: int) -> int:
-    """How many results an op has, which is no number that fills the memory with tensors."""
+    """How many results an op has, which is not a number that fills the memory with tensors."""
     if not 0 <= count <= MAX_RESULTS:
         raise ArgumentError(f"An op has 0 to {MAX_RESULTS} results, but {count} were asked for.")
     return count

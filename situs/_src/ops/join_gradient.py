@@ -1,7 +1,7 @@
-"""The ops on the way back from tensors that were taken apart, tiled, repeated or mirrored.
+"""Ops for the gradients of splitting, tiling, repeating and mirroring.
 
-The ops of `ops.join` have them as their gradients. They take the host values of the forward op, which has
-checked them, and the shape of its input:
+These ops are the gradients of `ops.join`. They take the host values of the forward op, which has validated them, and
+the shape of its input:
 
     y, z = split(x, [2, 3])        SplitVGrad([dz], shape of x, [2, 3], 0, given=(1,))     [0, 0, dz0, dz1, dz2]
     y = tile(x, [2])               TileGrad(dy, [2], shape of x)                           dy[:n] + dy[n:]

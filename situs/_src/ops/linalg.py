@@ -1,8 +1,7 @@
 """Products of matrices and vectors.
 
-A matrix is the last two dimensions of a tensor; the dimensions before them make it a batch. Solving
-and decomposing stand in `ops.decompose`, norms in `ops.norms`, diagonals in
-`ops.diagonal`.
+A matrix is the last two dimensions of a tensor; the dimensions before them make it a batch. Solving and decomposing are
+in `ops.decompose`, norms in `ops.norms`, diagonals in `ops.diagonal`.
 """
 
 from __future__ import annotations
@@ -35,6 +34,7 @@ from situs._src.ops.naming import Composed
 from situs._src.ops.reduce import reduce_prod
 from situs._src.ops.sum_to import sum_to
 from situs._src.runtime import dispatch
+from situs._src.runtime.eager.own_operators import declare
 from situs._src.runtime.eager.torch_private import onednn
 
 # MatMul: one op for matrices and for batches of them.
@@ -49,6 +49,9 @@ _matmul = op(
     adjoint_a=False,
     adjoint_b=False,
 )
+
+
+_matmul.hints_dtype = True
 
 
 @_matmul.work
@@ -156,25 +159,28 @@ def _large_product(linear: Any, turn_a: bool, turn_b: bool) -> Callable[[torch.T
         made: torch.Tensor = linear(a, b, None, "none", [], "")
         return made
 
-    product.when_compiled = _for_compiler(linear, turn_a, turn_b)  # type: ignore[attr-defined]
+    product.when_compiled = _for_compiler(turn_a, turn_b)  # type: ignore[attr-defined]
     return product
 
 
-_operators: list[Any] = []  # of Situs', which PyTorch's compiler calls and looks into no further
+def _by_onednn(a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
+    linear: Any = onednn("linear_pointwise")
+    made: torch.Tensor = linear(a, b, None, "none", [], "")
+    return made
 
 
-def _for_compiler(linear: Any, turn_a: bool, turn_b: bool) -> Callable[[torch.Tensor, torch.Tensor], torch.Tensor]:
+def _like_product(a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
+    return a.new_empty(a.shape[0], b.shape[0])
+
+
+_PRODUCT = declare("product(Tensor a, Tensor b) -> Tensor", _by_onednn, _like_product)
+
+
+def _for_compiler(turn_a: bool, turn_b: bool) -> Callable[[torch.Tensor, torch.Tensor], torch.Tensor]:
     """A large product as PyTorch's compiler takes it: its own form of this one is for constant weights alone."""
 
     def product(a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
-        if not _operators:
-            library: Any = torch.library
-            _operators.append(library.Library("situs", "DEF"))
-            _operators[0].define("product(Tensor a, Tensor b) -> Tensor")
-            _operators[0].impl("product", lambda a, b: linear(a, b, None, "none", [], ""), "CPU")
-            _operators[0].impl("product", lambda a, b: a.new_empty(a.shape[0], b.shape[0]), "Meta")
-        made: torch.Tensor = torch.ops.situs.product(a.t() if turn_a else a, b if turn_b else b.t())
-        return made
+        return _PRODUCT(a.t() if turn_a else a, b if turn_b else b.t())
 
     return product
 
@@ -193,7 +199,7 @@ def _product_with_constant(linear: Any, rows: int) -> Callable[[torch.Tensor, to
         made: torch.Tensor = linear(a, weight, None, "none", [], "")
         return made
 
-    product.when_compiled = _for_compiler(linear, False, False)  # type: ignore[attr-defined]
+    product.when_compiled = _for_compiler(False, False)  # type: ignore[attr-defined]
     return product
 
 

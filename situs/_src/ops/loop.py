@@ -1,7 +1,7 @@
 """Loops: ``while_loop``.
 
-In eager code it is Python's own ``while``. In a graph it is one operation that holds the graphs of the condition and
-of the body. The loop variables go round; what else the two use comes in once:
+In eager code it is Python's ``while``. In a graph it is one operation with the graphs of the condition and of the body.
+The loop variables are carried between iterations; captures are passed in once:
 
     While(i, x | n)     cond    i < n              arguments i, x     captured n
                         body    i + 1, x * 2       arguments i, x
@@ -42,8 +42,8 @@ _while.kernel(CPU, GPU)(lambda *inputs, **graphs: None)  # situs._src.runtime.pl
 @export(
     "while_loop",
     v1=(),
-    differs="A shape invariant that the first value does not have is refused, in functions too. Loop variables "
-    "that are a single tensor x are taken as [x].",
+    differs="A shape invariant that the initial value does not satisfy is an error, "
+    "in functions too. A single tensor x as loop variables is taken as [x].",
 )
 @calls_functions
 def while_loop(
@@ -346,8 +346,8 @@ def _as_count(maximum: object) -> Any:
     """The most iterations: a Python number, or a scalar tensor.
 
     Raises:
-        TypeError: it is no integer.
-        ValueError: it is no scalar.
+        TypeError: it is not an integer.
+        ValueError: it is not a scalar.
     """
     value = convert_to_tensor(read(maximum))
     if not value.dtype.is_integer:

@@ -1,8 +1,8 @@
-"""Values where a mask is true, and 0 elsewhere: what reaches one side of a choice on the way back.
+"""Values where a mask is true, and 0 elsewhere: the gradient of one side of a selection.
 
     masked([True, False], [5.0, nan])     [5, 0]
 
-A product with the mask would not do: 0 times infinity is NaN.
+Multiplying by the mask would be wrong: 0 times infinity is NaN.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _masked.shape(broadcast)
 
 @_masked.kernel(CPU, GPU)
 def _masked_kernel(mask: torch.Tensor, x: torch.Tensor) -> torch.Tensor:
-    return torch.where(mask, x, x.new_zeros(()))  # a number would be copied to the card, and the host wait for that
+    return torch.where(mask, x, x.new_zeros(()))  # a number would be copied to the GPU, and the host wait for that
 
 
 _call = dispatch.binary(_masked)

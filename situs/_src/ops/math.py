@@ -1,4 +1,4 @@
-"""Arithmetic, element by element: the four rules, powers, exponentials, trigonometry, rounding.
+"""Elementwise arithmetic: the basic operations, powers, exponentials, trigonometry, rounding.
 
 Results have the dtype of the inputs, which must agree: nothing is promoted. Two inputs broadcast as
 in NumPy. Most of this file is a table; kernels that need more than one call stand before their row, gradient rules
@@ -43,8 +43,8 @@ from situs._src.base.typing import ArrayLike, SizesOf
 from situs._src.ir.graph.node import Operation
 from situs._src.ir.graph.tensor import SymbolicTensor
 from situs._src.ir.registry.op import find_op
-from situs._src.ir.registry.traits import FRESH, ZERO_OF_ZERO
-from situs._src.ops import quick_atan, quick_numpy, quick_tanh
+from situs._src.ir.registry.traits import ADDS, COMMUTATIVE, FRESH, ZERO_OF_ZERO
+from situs._src.ops import quick_atan, quick_erf, quick_numpy, quick_tanh
 from situs._src.ops.cast import cast, dtype_of, real
 from situs._src.ops.compare import equal, greater, greater_equal, less_equal, not_equal
 from situs._src.ops.constant import ones_like, zeros_like
@@ -115,9 +115,10 @@ add = export("add", "math.add")(
         gpu=NATIVE,
         wide=np.add,
         node="Add",
-        traits=ARITHMETIC,
+        traits=ARITHMETIC | {ADDS, COMMUTATIVE},
     )
 )
+find_op("AddV2").hints_dtype = True
 subtract = export("subtract", "math.subtract", v1=("sub", "subtract", "math.subtract"))(
     binary("Sub", torch.sub, NUMERIC, "Returns x - y element-wise.", wide=np.subtract, traits=ARITHMETIC)
 )
@@ -128,7 +129,7 @@ multiply = export("multiply", "math.multiply", v1=("mul", "multiply", "math.mult
         NUMERIC | BOOL,
         "Returns x * y element-wise; of booleans, x and y.",
         wide=np.multiply,
-        traits=ARITHMETIC,
+        traits=ARITHMETIC | {COMMUTATIVE},
     )
 )
 _real_div = export("realdiv")(binary("RealDiv", torch.true_divide, ANALYTIC, "Returns x / y element-wise."))
@@ -210,14 +211,25 @@ def _quotient(divide: BinaryFunction, x: ArrayLike, y: ArrayLike, name: str | No
     dtype = _operand_dtype(x, y)
     quotient = _QUOTIENT.get(dtype)
     if quotient is None:
-        return divide(x, y, name)
+        try:
+            return divide(x, y, name)
+        except TypeError:
+            if is_tensor(x) and is_tensor(y) and dtype_of(y) is not dtype:  # the caller's error, not the op's
+                raise _mixed(x, y) from None
+            if dtype not in ANALYTIC:
+                raise DTypeError(f"Invalid dtype {dtype!r} in a quotient: numbers are divided; use tf.cast.") from None
+            raise
     x, y = [to_array(operand, dtype)[0] if isinstance(operand, _OF_ANY_DTYPE) else operand for operand in (x, y)]
     for operand in (x, y):
         other = dtype_of(operand)
         if other is not dtype and (is_tensor(operand) or not other.is_integer):
-            raise DTypeError(f"`x` and `y` must have the same dtype, got {dtype_of(x)!r} != {dtype_of(y)!r}.")
+            raise _mixed(x, y)
     with Composed(name, "truediv") as last:
         return divide(cast(x, quotient), cast(y, quotient), last)
+
+
+def _mixed(x: ArrayLike, y: ArrayLike) -> DTypeError:
+    return DTypeError(f"`x` and `y` must have the same dtype, got {dtype_of(x)!r} != {dtype_of(y)!r}.")
 
 
 def _operand_dtype(x: ArrayLike, y: ArrayLike) -> DType:
@@ -322,7 +334,7 @@ def _refusing_zero(kernel: Callable[[Any, Any], Any]) -> Callable[[Any, Any], An
 def _dividing(kernel: Callable[..., torch.Tensor], of_torch: Callable[..., torch.Tensor]) -> Callable[..., Any]:
     """A kernel that divides integers, with what a compiler is shown: there is a division that ends the process.
 
-    Not only that by zero: the smallest integer divided by -1 is none.
+    Not only that by zero: the smallest integer divided by -1 overflows as well.
     """
     compiled_as(
         kernel,
@@ -333,7 +345,7 @@ def _dividing(kernel: Callable[..., torch.Tensor], of_torch: Callable[..., torch
 
 
 def _by_known(kernel: Callable[..., torch.Tensor]) -> Callable[[Any, Any], Callable[..., Any] | None]:
-    """In a graph: does not look at a divisor that is a constant without zeros, so a card is not waited for."""
+    """In a graph: does not look at a divisor that is a constant without zeros, so a GPU is not waited for."""
 
     def divided(x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
         return kernel(x, y)
@@ -947,17 +959,23 @@ round = export("round", "math.round")(
 rint = export("math.rint", v1=("rint", "math.rint"))(
     unary("Rint", torch.round, FLOATING, "Rounds to a whole number, halves to the even one.", traits=THROUGH_ZERO)
 )
-is_nan = export("math.is_nan", v1=("is_nan", "math.is_nan"))(
+is_nan = export("math.is_nan", v1=("is_nan", "math.is_nan", "debugging.is_nan"))(
     unary("IsNan", torch.isnan, FLOATING, "Says which elements are NaN.", result="bool")
 )
-is_inf = export("math.is_inf", v1=("is_inf", "math.is_inf"))(
+is_inf = export("math.is_inf", v1=("is_inf", "math.is_inf", "debugging.is_inf"))(
     unary("IsInf", torch.isinf, FLOATING, "Says which elements are infinite.", result="bool")
 )
-is_finite = export("math.is_finite", v1=("is_finite", "math.is_finite"))(
+is_finite = export("math.is_finite", v1=("is_finite", "math.is_finite", "debugging.is_finite"))(
     unary("IsFinite", torch.isfinite, FLOATING, "Says which elements are finite numbers.", result="bool")
 )
-for _name, _test in (("IsNan", np.isnan), ("IsInf", np.isinf), ("IsFinite", np.isfinite)):
-    find_op(_name).kernel(CPU, T=NUMPY_FLOATING)(numpy_kernel(_test))  # which is many times as fast
+for _name, _test, _plain in (
+    ("IsNan", np.isnan, torch.isnan),
+    ("IsInf", np.isinf, torch.isinf),
+    ("IsFinite", np.isfinite, torch.isfinite),
+):
+    _quick = numpy_kernel(_test)  # which is many times as fast
+    compiled_as(_quick, _plain)
+    find_op(_name).kernel(CPU, T=NUMPY_FLOATING)(_quick)
 _nextafter = binary("NextAfter", torch.nextafter, SINGLE_AND_DOUBLE, "Returns the neighbour of x towards y.")
 
 for _step in ("Floor", "Ceil", "Round", "Rint"):
@@ -1048,6 +1066,7 @@ erf = export(
     v1=("erf", "math.erf"),
     differs="Infinities of float64 give 1 and -1; TensorFlow gives NaN.",
 )(unary("Erf", torch.erf, FLOATING, "Computes the error function of x, element-wise.", traits=THROUGH_ZERO))
+find_op("Erf").kernel(CPU, T=frozenset({dt.float32}), lower=quick_erf.lower, settled=True)(quick_erf.kernel)
 erfc = export("math.erfc", v1=("erfc", "math.erfc"))(
     unary("Erfc", torch.erfc, FLOATING, "Computes 1 - erf(x), precise for large x.")
 )

@@ -1,4 +1,4 @@
-"""The names that functions of several ops give to the operations of a graph.
+"""Names of operations of functions that consist of several ops.
 
 A function that is one op gives it the user's name. One that is several ops puts them into a name scope, and
 its last op, whose result it returns, is named after the scope:

@@ -111,7 +111,7 @@ def _matrix_norm(x: Tensor, ord: Any, axis: tuple[Any, Any], keep: bool, name: s
 
 def _euclidean(x: Tensor, axis: AxisLike, keep: bool, name: str | None) -> Tensor:
     if not (x.dtype.is_floating or x.dtype.is_complex):
-        raise DTypeError(f"A Euclidean norm takes floating-point or complex numbers, got {x.dtype.name}; use tf.cast.")
+        return sqrt(x, name)  # integers have no root, as sqrt says
     return reduce_euclidean_norm(x, axis, keep, name)
 
 

@@ -1,7 +1,7 @@
 """The operators of tensors: ``a + b``, ``a[1:]``, ``a == b``, ...
 
-They are installed from here because they are ops, and `base.tensor` lies below all ops. The same
-ones are installed on whatever else stands for a tensor, such as a variable.
+They are installed from here because they are ops, and `base.tensor` is below all ops. The same ones are installed on
+other tensor-like classes, such as variables.
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@
     parse_single_example(record, {"label": FixedLenFeature([], tf.int64)})["label"]        a scalar
     parse_example([record, record], {"label": FixedLenFeature([], tf.int64)})["label"]     a vector of two
 
-A feature says which shape and dtype a list has to have. Without a default value it has to be there.
+A feature declares the shape and dtype of a list. Without a default value it is required.
 """
 
 from __future__ import annotations

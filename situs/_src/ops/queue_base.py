@@ -41,7 +41,7 @@ from situs._src.runtime.run.queue_buffer import Buffer
 from situs._src.runtime.symbolic.bind import SymbolicBinder
 
 
-@export("queue.QueueBase", v1=("QueueBase", "queue.QueueBase"))
+@export("queue.QueueBase", v1=("QueueBase", "queue.QueueBase", "io.QueueBase"))
 class QueueBase:
     """What all queues do. Programs make one of its subclasses.
 
@@ -75,7 +75,7 @@ class QueueBase:
         """The queue of a list that has the number `index`, which may be a tensor.
 
         Raises:
-            TypeError: it is no list of queues that take the same elements.
+            TypeError: it is not a list of queues that take the same elements.
         """
         if not isinstance(queues, list) or not queues or not all(isinstance(q, QueueBase) for q in queues):
             raise DTypeError("A list of queues expected")

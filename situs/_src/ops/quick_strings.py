@@ -24,8 +24,7 @@ from typing import Any
 
 import numpy as np
 
-from situs._src.base import settings
-from situs._src.base.compile_c import library
+from situs._src.base.compile_c import Deferred
 
 Array = np.ndarray[Any, Any]
 
@@ -219,41 +218,18 @@ class _Functions:
         return made if whole else None
 
 
-class _Library:
-    """The functions as soon as they are worth it: kept ones at once, else compiled after so many elements.
-
-    A program that has a few hundred strings in all shall not wait for a compiler.
-    """
-
-    def __init__(self) -> None:
-        self._functions: _Functions | None = None
-        self._seen = 0  # elements; -1 when there is nothing left to ask for
-
-    def functions(self, elements: int) -> _Functions | None:
-        """The functions for so many elements, if they are there."""
-        if settings.no_compiler():
-            return None
-        if self._functions is None and self._seen >= 0:
-            first, self._seen = self._seen == 0, self._seen + elements
-            if first or self._seen >= WORTH_COMPILING:
-                self._ask(may_compile=self._seen >= WORTH_COMPILING)
-        return self._functions
-
-    def _ask(self, may_compile: bool) -> None:
-        is_cpython = sys.implementation.name == "cpython"
-        flags = ("-undefined", "dynamic_lookup") if sys.platform == "darwin" else ()
-        found = library("strings", SOURCE, flags, holds_the_lock=True, may_compile=may_compile) if is_cpython else None
-        if found is not None:
-            self._functions = _Functions(found)
-        elif may_compile or not is_cpython:
-            self._seen = -1
+def deferred(worth_compiling: int = WORTH_COMPILING) -> Deferred[_Functions]:
+    """The library, which is compiled after so many elements."""
+    flags = ("-undefined", "dynamic_lookup") if sys.platform == "darwin" else ()
+    return Deferred("strings", SOURCE, _Functions, worth_compiling, flags, holds_the_lock=True)
 
 
-_library = _Library()
+_library = deferred()
+_IS_CPYTHON = sys.implementation.name == "cpython"
 
 
 def _run(name: str, value: Array, dtype: Any, *arguments: int) -> Array | None:
-    found = _library.functions(value.size) if value.size >= MANY else None
+    found = _library.functions(value.size) if _IS_CPYTHON and value.size >= MANY else None
     return None if found is None else found.run(name, value, dtype, *arguments)
 
 

@@ -1,4 +1,4 @@
-"""Random tensors, from a sequence that the global seed and the op's seed steer (`ops.seeds`).
+"""Random tensors, from a sequence determined by the global seed and the op's seed (`ops.seeds`).
 
 An op draws the standard form of a distribution; a mean, a deviation or bounds, which may be
 tensors that broadcast, are applied to it by ordinary arithmetic.
@@ -15,6 +15,7 @@ import numpy as np
 import torch
 
 from situs._src.base import dtype as dt
+from situs._src.base.devices.scope import here
 from situs._src.base.dtype import FIXED, FLOATING, INDEX, STRING, WIDE_UNSIGNED, DType, DTypes, as_dtype
 from situs._src.base.errors import ArgumentError, DTypeError
 from situs._src.base.export import export
@@ -34,10 +35,12 @@ from situs._src.ops.philox import rejection
 from situs._src.ops.philox.words import Begin
 from situs._src.ops.seeds import Seed, generator, next_seeds, reserve
 from situs._src.ops.sum_to import sum_to
+from situs._src.runtime import dispatch
 from situs._src.runtime.eager.bridge import TORCH_DTYPE
 from situs._src.runtime.eager.torch_private import standard_gamma, standard_gamma_grad
 
 _MOST_ELEMENTS = 2**63 - 1
+_INTEGERS = frozenset({int})
 
 
 # Shapes of samples.
@@ -49,6 +52,9 @@ def checked_sizes(shape: Any) -> tuple[int, ...]:
     Raises:
         InvalidArgumentError: `shape` is no vector of integers of at least 0, or too large.
     """
+    are_sizes = type(shape) is tuple and _INTEGERS.issuperset(map(type, shape)) and min(shape, default=0) >= 0
+    if are_sizes and math.prod(shape) <= _MOST_ELEMENTS:
+        return shape  # type: ignore[no-any-return]
     if not isinstance(shape, tuple) or any(isinstance(size, tuple) for size in shape):
         found = np.shape(shape) if isinstance(shape, tuple) else ()
         raise ArgumentError(f"shape must be a vector of {{int32,int64}}, got shape {brackets(found)}: {shape!r}")
@@ -159,14 +165,13 @@ def _draw_few(logits: Any, count: int, dtype: DType, source: torch.Generator) ->
 
 
 def draw_gamma(sizes: tuple[int, ...], alpha: torch.Tensor, begin: Position | None) -> torch.Tensor:
-    """Samples of the gamma distribution with rate 1, `sizes` for each element of `alpha`."""
-    tiny = torch.finfo(alpha.dtype).tiny
+    """Samples of the gamma distribution with rate 1, `sizes` for each element of `alpha`; they may be too small."""
     if begin is not None:
-        return rejection.gamma(sizes, alpha, begin).to(alpha.dtype).clamp_min(tiny)
+        return rejection.gamma(sizes, alpha, begin).to(alpha.dtype)
     wide = alpha.to(torch.float64 if alpha.dtype is torch.float64 else torch.float32)
     shape = wide.expand(sizes + wide.shape).contiguous()
     drawn = standard_gamma(shape.nan_to_num(1.0).clamp_min(0.0), generator=generator(alpha.device))
-    return drawn.clamp_min(tiny).masked_fill(~(shape >= 0), math.nan).to(alpha.dtype)
+    return drawn.masked_fill(~(shape >= 0), math.nan).to(alpha.dtype)
 
 
 # Above this rate a Poisson variable is drawn as a rounded normal one, which differs from it by less
@@ -218,9 +223,11 @@ def _standard_normal_kernel(
     shape: HostValue, *, dtype: DType, seed: Seed, seed2: int, device: torch.device
 ) -> torch.Tensor:
     sizes = checked_sizes(shape)
-    return draw_normal(
-        sizes, dtype, device, _begin(seed, seed2, math.prod(sizes), "RandomStandardNormal", dtype, device)
-    )
+    begin = reserve(seed, seed2, math.prod(sizes) * BLOCKS_PER_OUTPUT, "RandomStandardNormal", dtype.name, device)
+    return draw_normal(sizes, dtype, device, begin)
+
+
+_draw_normal = dispatch.sized(_standard_normal)
 
 
 @export("random.normal", v1=("random_normal", "random.normal"))
@@ -242,9 +249,11 @@ def normal(
         seed: A seed for this op.
         name: A name for the op.
     """
+    standard = is_standard(stddev, mean)
+    if standard and here.graph is None:  # no name scope
+        return _draw_normal(as_dtype(dtype), shape, **next_seeds(seed), name=name)
     with Composed(name, "random_normal") as last:
-        own = last if is_standard(stddev, mean) else None
-        drawn = _standard_normal(shape, dtype=as_dtype(dtype), **next_seeds(seed), name=own)
+        drawn = _standard_normal(shape, dtype=as_dtype(dtype), **next_seeds(seed), name=last if standard else None)
         return shifted(drawn, stddev, mean, last)
 
 
@@ -263,8 +272,11 @@ def _truncated_normal_kernel(
     shape: HostValue, *, dtype: DType, seed: Seed, seed2: int, device: torch.device
 ) -> torch.Tensor:
     sizes = checked_sizes(shape)
-    begin = _begin(seed, seed2, math.prod(sizes), "TruncatedNormal", dtype, device)
+    begin = reserve(seed, seed2, math.prod(sizes) * BLOCKS_PER_OUTPUT, "TruncatedNormal", dtype.name, device)
     return draw_truncated_normal(sizes, dtype, device, begin)
+
+
+_draw_truncated = dispatch.sized(_truncated_normal)
 
 
 @export("random.truncated_normal", v1=("truncated_normal", "random.truncated_normal"))
@@ -280,14 +292,18 @@ def truncated_normal(
 
     The arguments are those of `normal`.
     """
+    standard = is_standard(stddev, mean)
+    if standard and here.graph is None:
+        return _draw_truncated(as_dtype(dtype), shape, **next_seeds(seed), name=name)
     with Composed(name, "truncated_normal") as last:
-        own = last if is_standard(stddev, mean) else None
-        drawn = _truncated_normal(shape, dtype=as_dtype(dtype), **next_seeds(seed), name=own)
+        drawn = _truncated_normal(shape, dtype=as_dtype(dtype), **next_seeds(seed), name=last if standard else None)
         return shifted(drawn, stddev, mean, last)
 
 
 def is_standard(scale: ArrayLike, shift: ArrayLike) -> bool:
     """Whether `shifted` has nothing to do."""
+    if type(scale) is float and type(shift) is float:
+        return scale == 1.0 and shift == 0.0
     return _is_number(scale, 1) and _is_number(shift, 0)
 
 
@@ -329,7 +345,11 @@ _uniform.shape(drawn_shape)
 @_uniform.kernel(CPU, GPU)
 def _uniform_kernel(shape: HostValue, *, dtype: DType, seed: Seed, seed2: int, device: torch.device) -> torch.Tensor:
     sizes = checked_sizes(shape)
-    return draw_uniform(sizes, dtype, device, _begin(seed, seed2, math.prod(sizes), "RandomUniform", dtype, device))
+    begin = reserve(seed, seed2, math.prod(sizes) * BLOCKS_PER_OUTPUT, "RandomUniform", dtype.name, device)
+    return draw_uniform(sizes, dtype, device, begin)
+
+
+_draw_uniform = dispatch.sized(_uniform)
 
 
 _uniform_int = op(
@@ -340,6 +360,7 @@ _uniform_int = op(
     **SEEDED,
 )
 _uniform_int.shape(drawn_shape)
+_uniform_int.takes_no_size("minval", "maxval")
 
 
 @_uniform_int.kernel(CPU, GPU)
@@ -395,16 +416,13 @@ def uniform(
             raise ArgumentError(f"Must specify maxval for integer dtype {dtype!r}")
         maxval = 1
     own = _is_number(minval, 0) and _is_number(maxval, 1) and not dtype.is_integer  # nothing follows the draw
+    if own and here.graph is None:
+        return _draw_uniform(dtype, shape, **next_seeds(seed), name=name)
     with Composed(name, "random_uniform", "RandomUniform" if own else None) as last:
         if dtype.is_integer:
             return _uniform_int(shape, minval, maxval, Tout=dtype, **next_seeds(seed), name=last)
         drawn = _uniform(shape, dtype=dtype, **next_seeds(seed), name=last if own else None)
         return spread_over(drawn, minval, maxval, last)
-
-
-def unseeded_uniform(shape: ShapeLike) -> Tensor:
-    """Numbers of [0, 1) in float32 that no seed steers, the global one neither."""
-    return _uniform(shape, dtype=dt.float32)
 
 
 def spread_over(drawn: Tensor, minval: ArrayLike, maxval: ArrayLike, name: str | None = None) -> Tensor:
@@ -609,7 +627,7 @@ _gamma_grad.shape(broadcast)
 def _gamma_grad_kernel(alpha: torch.Tensor, sample: torch.Tensor) -> torch.Tensor:
     wide = torch.float64 if alpha.dtype is torch.float64 else torch.float32
     alphas, samples = torch.broadcast_tensors(alpha.to(wide), sample.to(wide))  # type: ignore[no-untyped-call]
-    return standard_gamma_grad(alphas, samples).to(alpha.dtype)
+    return standard_gamma_grad(alphas, samples.clamp_min(torch.finfo(alpha.dtype).tiny)).to(alpha.dtype)
 
 
 def gamma_gradient(grad: Tensor, alpha: Tensor, output: Tensor, alpha_shape: SizesOf) -> Tensor:
@@ -642,8 +660,7 @@ def gamma(
     dtype = check_choice(dtype, FLOATING)
     with Composed(name, "random_gamma") as last:
         shapes = gamma_parameter(alpha, beta, dtype)
-        drawn = _gamma(shape, shapes, **next_seeds(seed), name=last if beta is None else None)
-        return gamma_scaled(drawn, beta, last)
+        return gamma_scaled(_gamma(shape, shapes, **next_seeds(seed)), beta, last)
 
 
 def gamma_parameter(alpha: ArrayLike, beta: Any, dtype: DType) -> Tensor:
@@ -654,10 +671,8 @@ def gamma_parameter(alpha: ArrayLike, beta: Any, dtype: DType) -> Tensor:
 
 def gamma_scaled(drawn: Tensor, beta: Any, name: str | None = None) -> Tensor:
     """Samples with rate 1 brought to their rates; never 0, whose logarithm programs take."""
-    if beta is None:
-        return drawn
-    tiny = float(torch.finfo(TORCH_DTYPE[drawn.dtype]).tiny)
-    return maximum(divide(drawn, convert_to_tensor(beta, drawn.dtype)), tiny, name)
+    scaled = drawn if beta is None else divide(drawn, convert_to_tensor(beta, drawn.dtype))
+    return maximum(scaled, float(torch.finfo(TORCH_DTYPE[drawn.dtype]).tiny), name)
 
 
 _poisson = op(

@@ -72,7 +72,7 @@ def reduction_axes(axis: Any, rank: int) -> Axes:
     """The axes that a host value names, from 0 up, in order.
 
     Raises:
-        InvalidArgumentError: one of them is no axis of a tensor of that rank, or stands there twice.
+        InvalidArgumentError: one of them is not an axis of a tensor of that rank, or stands there twice.
     """
     if axis == EVERY_AXIS:
         return tuple(range(rank))
@@ -150,7 +150,7 @@ def _reduced_shape(input: TensorShape, axis: HostValue, *, keep_dims: bool) -> T
 
 def _kernel(reduce: Reduce, whole: Callable[[torch.Tensor], torch.Tensor] | None = None) -> Callable[..., torch.Tensor]:
     def kernel(input: torch.Tensor, axis: HostValue, keep_dims: bool = False) -> torch.Tensor:
-        if axis is EVERY_AXIS and whole is not None and not keep_dims:
+        if axis == EVERY_AXIS and whole is not None and not keep_dims:
             return whole(input)
         rank = input.ndim
         if type(axis) is int and -rank <= axis < rank:

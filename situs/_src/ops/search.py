@@ -18,10 +18,12 @@ from situs._src.base.export import export
 from situs._src.base.shapes import UNKNOWN, TensorShape, brackets, normalize_axis
 from situs._src.base.tensor import Tensor
 from situs._src.base.typing import ArrayLike, AxisLike, DTypeLike, HostInput, HostValue, IntLike, SizesOf
+from situs._src.ops import quick_counts
 from situs._src.ops.array import SIGNED_TWIN, as_integer, as_sizes, has_dimensions, partly
 from situs._src.ops.attribute import as_bool
 from situs._src.ops.define import CPU, GPU, KernelValue, of_sizes, op
 from situs._src.ops.gather_gradient import gather_grad
+from situs._src.ops.work import n_log_n
 from situs._src.runtime.eager.bridge import TORCH_DTYPE
 
 # Sort and Argsort.
@@ -29,6 +31,10 @@ from situs._src.runtime.eager.bridge import TORCH_DTYPE
 ASCENDING, DESCENDING = "ASCENDING", "DESCENDING"
 _sort = op("Sort", "values: T, axis: host -> output: T", T=REAL, direction=ASCENDING)
 _argsort = op("Argsort", "values: T, axis: host -> output: int32", T=REAL, direction=ASCENDING)
+
+
+for _declared in (_sort, _argsort):
+    _declared.work(n_log_n)
 
 
 @_sort.shape
@@ -59,7 +65,7 @@ def _sorted(values: torch.Tensor, axis: HostValue, direction: str) -> tuple[torc
 def _stable_sort(values: torch.Tensor, axis: int, descending: bool) -> tuple[torch.Tensor, torch.Tensor]:
     """Sorts with NaN as the largest and zeros of both signs as equal, on every device."""
     if values.is_floating_point() and values.device.type != "cpu":
-        # On a card PyTorch sorts by bits, to which NaNs and zeros of different signs differ.
+        # On a GPU PyTorch sorts by bits, to which NaNs and zeros of different signs differ.
         keys = values.masked_fill(values.isnan(), torch.nan) + 0.0
         order = torch.sort(keys, dim=axis, descending=descending, stable=True).indices
         return values.gather(axis, order), order
@@ -162,6 +168,7 @@ _top_k = op(
     sorted=True,
 )
 _in_top_k = op("InTopKV2", "predictions: float32, targets: T, k: host -> precision: bool", T=INDEX)
+_top_k.work(n_log_n)
 
 # From so many elements on, a search for the k largest keys beats a sort of the whole rows.
 _MANY = 2048
@@ -246,6 +253,11 @@ _COUNTED_EXACTLY = 2**24  # by float32
 @_in_top_k.kernel(CPU)
 def _in_top_k_cpu(predictions: torch.Tensor, targets: torch.Tensor, k: HostValue) -> torch.Tensor:
     _in_top_k_sizes(predictions.shape, targets.shape)
+    found = quick_counts.in_top_k(predictions, targets, as_integer(k, "k"))
+    return _in_top_k_by_numpy(predictions, targets, k) if found is None else found
+
+
+def _in_top_k_by_numpy(predictions: torch.Tensor, targets: torch.Tensor, k: HostValue) -> torch.Tensor:
     classes = predictions.shape[1]
     rows, chosen = predictions.numpy(), targets.numpy()  # NumPy's comparisons are four times as fast as PyTorch's
     without_sign = chosen.view(f"u{chosen.itemsize}")  # so that a negative number is too large
@@ -404,6 +416,8 @@ class ListDiff(NamedTuple):
 
 _unique = op("Unique", "x: T -> y: T, idx: out_idx", out_idx=INDEX)
 _unique_with_counts = op("UniqueWithCounts", "x: T -> y: T, idx: out_idx, count: out_idx", out_idx=INDEX)
+for _declared in (_unique, _unique_with_counts):
+    _declared.work(n_log_n)
 _list_diff = op("ListDiff", "x: T, y: T -> out: T, idx: out_idx", out_idx=INDEX)
 
 

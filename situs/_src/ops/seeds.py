@@ -12,7 +12,7 @@ A random op has two seeds, which begin its stream (`base.streams`). Where they c
 and where the stream is kept, from which each draw takes the next part:
 
     eager code       under the op, its seeds, dtype and device; setting the global seed forgets all streams
-    a tf.function    with the operation, in the function; setting the global seed begins it anew
+    a tf.function    with the operation, in the function; setting the global seed begins it again
     a session        with the operation, in the session
 
 Two calls in eager code with the same op seed thus share a stream, and operations of graphs never do.
@@ -69,7 +69,7 @@ class SeedSource:
 
     def __init__(self) -> None:
         self._lock = locks.lock()
-        self.restarts = 0  # how often the seed was set: functions begin their streams anew as well
+        self.restarts = 0  # how often the seed was set: functions begin their streams again as well
         self.set(None)
 
     def set(self, seed: int | None) -> None:
@@ -83,27 +83,27 @@ class SeedSource:
     def next(self, op_seed: int | None = None) -> tuple[int, int] | None:
         """The seeds of one more call with this op seed; None where there are none."""
         if op_seed is not None:
-            return both_seeds(self.seed, as_seed(op_seed))
+            return both_seeds(self.seed, op_seed if type(op_seed) is int else as_seed(op_seed))
         with self._lock:
             if self.seed is not None:
                 seed, op_seed = both_seeds(self.seed, self._op_seeds.randint(0, MOST))
                 return seed, Drawn(op_seed)
         return None
 
-    def stream(self, begin: Position, *drawn: Hashable) -> Stream:
+    def stream(self, seed: int, seed2: int, *drawn: Hashable) -> Stream:
         """The stream of what is drawn with these seeds: an op, a dtype, a device."""
-        key = (begin, *drawn)
-        with self._lock:
-            found = self._streams.get(key)
-            if found is None:
-                found = self._streams[key] = Stream(begin)
+        key = (seed, seed2, drawn)
+        found = self._streams.get(key)
+        if found is None:
+            with self._lock:
+                found = self._streams.setdefault(key, Stream(of_seeds(seed, seed2)))
         return found
 
 
 def both_seeds(seed: int | None, op_seed: int) -> tuple[int, int]:
     """The seeds of an op, of the global seed and its own."""
-    both = (DEFAULT_GLOBAL_SEED if seed is None else seed) % MOST, op_seed % MOST
-    return both if any(both) else (0, MOST)
+    first, second = (DEFAULT_GLOBAL_SEED if seed is None else seed) % MOST, op_seed % MOST
+    return (first, second) if first or second else (0, MOST)
 
 
 eager = SeedSource()
@@ -121,6 +121,9 @@ def set_seed(seed: int | None) -> None:
 
 def next_seeds(op_seed: int | None = None) -> Seeds:
     """The seeds of one call of a random op, or of one operation of a graph."""
+    if type(op_seed) is int and here.graph is None:  # as below, without looking further
+        seed, seed2 = both_seeds(eager.seed, op_seed)
+        return {"seed": seed, "seed2": seed2}
     found = known_seeds(op_seed)
     if found is None and determinism.is_required():
         raise StateError(
@@ -191,7 +194,7 @@ def as_seed(seed: Any) -> int:
     """A seed as an integer.
 
     Raises:
-        TypeError: it is no integer.
+        TypeError: it is not an integer.
     """
     try:
         return operator.index(seed)
@@ -212,8 +215,9 @@ def reserve(seed: Seed, seed2: int, blocks: int, *drawn: Hashable) -> Position |
         return seed.reserve(blocks)
     if not seed and not seed2:
         return None
-    begin = of_seeds(seed, seed2)
-    return begin if type(seed2) is Drawn else eager.stream(begin, *drawn).reserve(blocks)
+    if type(seed2) is Drawn:
+        return of_seeds(seed, seed2)
+    return eager.stream(seed, seed2, *drawn).reserve(blocks)
 
 
 class _Generators(threading.local):
@@ -227,7 +231,7 @@ _generators = _Generators()
 def generator(device: torch.device) -> torch.Generator:
     """A generator on `device` that nothing predicts, to be used up before the next is asked for.
 
-    There is one per thread and device: seeding it anew (1.1 us on a CPU) is half the price of another.
+    There is one per thread and device: seeding it again (1.1 us on a CPU) is half the price of another.
     """
     found = _generators.by_device.get(device)
     if found is None:

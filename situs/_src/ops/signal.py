@@ -19,7 +19,7 @@ from situs._src.base.export import export
 from situs._src.base.tensor import Tensor, is_tensor, read
 from situs._src.base.typing import ArrayLike, DTypeLike, IntLike
 from situs._src.ir.graph.tensor import SymbolicTensor
-from situs._src.ops.array import reshape, transpose
+from situs._src.ops.array import reshape, squeeze, transpose
 from situs._src.ops.array import shape as shape_of
 from situs._src.ops.attribute import as_bool, as_float, as_int, is_plain, plain
 from situs._src.ops.cast import cast, complex, complex_dtype, real
@@ -42,7 +42,7 @@ def _whole(value: Any, name: str) -> Any:
     """A number of samples: a plain integer where it is known, else a tensor.
 
     Raises:
-        ValueError: it is no integer, or no scalar.
+        ValueError: it is not an integer, or no scalar.
     """
     if is_tensor(read(value)):
         given = convert_to_tensor(value)
@@ -128,7 +128,10 @@ def frame(
         else:
             count = _over_zero(1 + (have - length) // step)
         begins = range_of(count) * step
-        return gather(given, begins[:, None] + range_of(length)[None], axis=place, name=last)
+        places = begins[:, None] + range_of(length)[None]
+        if place:
+            return gather(given, places, axis=place, name=last)
+        return squeeze(gather(given[None], places, axis=1), 0, name=last)  # rows of axis 0 have gradients of slices
 
 
 @export("signal.overlap_and_add")

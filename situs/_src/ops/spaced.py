@@ -26,7 +26,7 @@ from situs._src.ops.naming import Composed
 _NUMBERS = (int, float, np.integer, np.floating)
 
 
-@export("linspace")
+@export("linspace", v1=("linspace", "lin_space"))
 def linspace(start: Any, stop: Any, num: Any, name: str | None = None, axis: AxisLike = 0) -> Tensor:
     """Makes `num` evenly spaced values from `start` to `stop`, both included.
 

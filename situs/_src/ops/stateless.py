@@ -9,6 +9,7 @@ The same seed, shape and dtype give the same values in every run, on every devic
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
@@ -16,6 +17,7 @@ import numpy as np
 import torch
 
 from situs._src.base import dtype as dt
+from situs._src.base.devices.scope import here
 from situs._src.base.dtype import FIXED, FLOATING, INDEX, STRING, WIDE_UNSIGNED, DType, as_dtype
 from situs._src.base.errors import ArgumentError, DTypeError, InvalidArgumentError, shown
 from situs._src.base.export import export
@@ -23,9 +25,9 @@ from situs._src.base.shapes import UNKNOWN, TensorShape, brackets, broadcast
 from situs._src.base.streams import WORD, Position
 from situs._src.base.tensor import Tensor
 from situs._src.base.typing import ArrayLike, DTypeLike, HostValue, IntLike, ShapeLike
-from situs._src.ir.registry.op import Op
 from situs._src.ops import random
 from situs._src.ops.array import also_by_bits, partly
+from situs._src.ops.attribute import plain
 from situs._src.ops.cast import cast
 from situs._src.ops.constant import convert_to_tensor
 from situs._src.ops.define import CPU, GPU, op
@@ -35,6 +37,7 @@ from situs._src.ops.philox import draw as philox
 from situs._src.ops.philox import rejection
 from situs._src.ops.philox.words import Begin, Placed, scrambled
 from situs._src.ops.random import categories_shape, categories_sizes, checked_sizes, drawn_shape
+from situs._src.runtime.dispatch import SizedFunction, sized
 from situs._src.runtime.eager.bridge import TORCH_DTYPE
 
 FULL_INT = frozenset({dt.int32, dt.int64, dt.uint32, dt.uint64})
@@ -42,6 +45,8 @@ FULL_INT = frozenset({dt.int32, dt.int64, dt.uint32, dt.uint64})
 
 def begin_of_seed(seed: Any) -> Position:
     """Where the draw of a seed given on the host begins."""
+    if type(seed) is tuple and len(seed) == 2 and type(seed[0]) is type(seed[1]) is int:
+        return scrambled(*seed)
     if not isinstance(seed, tuple) or len(seed) != 2:
         found = brackets([len(seed)]) if isinstance(seed, tuple) else "[]"
         raise ArgumentError(f"seed must have shape [2], not {found}: {seed!r}")
@@ -51,7 +56,7 @@ def begin_of_seed(seed: Any) -> Position:
 
 
 def _begin_anywhere(seed: Any) -> Begin:
-    """The same of a seed that may lie on the card that draws."""
+    """The same of a seed that may lie on the GPU that draws."""
     if not isinstance(seed, torch.Tensor):
         return begin_of_seed(seed)
     if seed.shape != (2,):
@@ -60,7 +65,7 @@ def _begin_anywhere(seed: Any) -> Begin:
 
 
 def _position(key: Any, counter: Any) -> Begin:
-    """Where a draw with a key and a counter begins, both in words of 64 bits; either may lie on the card that draws."""
+    """Where a draw with a key and a counter begins, both in words of 64 bits; either may lie on the GPU that draws."""
     given = next((each for each in (key, counter) if isinstance(each, torch.Tensor)), None)
     if given is not None:
         words = [*_words_on(given.device, key, "key")[:1], *_words_on(given.device, counter, "counter")[:2]]
@@ -84,7 +89,7 @@ def _words_on(device: torch.device, value: Any, what: str) -> list[torch.Tensor]
     return [torch.full((), word, dtype=torch.int64, device=device) for word in signed]
 
 
-# Floating-point ops of a shape and a seed. On a card they take a seed that lies there.
+# Floating-point ops of a shape and a seed. On a GPU they take a seed that lies there.
 
 _normal = op("StatelessRandomNormal", "shape: host, seed: host -> output: dtype", dtype=FLOATING)
 _normal.shape(drawn_shape)
@@ -117,6 +122,8 @@ def stateless_normal(
         alg: ``"philox"``, or ``"auto_select"``, which chooses it.
     """
     check_supported(alg)
+    if here.graph is None:  # no name scope
+        return normal_of(draws_of_seed(seed), shape, mean, stddev, dtype, name)
     with Composed(name, "stateless_random_normal") as last:
         return normal_of(draws_of_seed(seed), shape, mean, stddev, dtype, last)
 
@@ -263,24 +270,30 @@ def _full_int_at_kernel(
     return philox.bits(checked_sizes(shape), TORCH_DTYPE[dtype], _position(key, counter), device)
 
 
-for _of_seed in (_normal, _truncated_normal, _uniform, _uniform_int, _full_int):
+for _of_seed in (_normal, _truncated_normal, _uniform, _full_int):
     _of_seed.takes_from_card("seed")
-for _of_position in (_normal_at, _truncated_normal_at, _uniform_at, _uniform_int_at, _full_int_at):
+    _of_seed.takes_no_size("seed")
+_uniform_int.takes_from_card("seed")
+_uniform_int.takes_no_size("seed", "minval", "maxval")
+for _of_position in (_normal_at, _truncated_normal_at, _uniform_at, _full_int_at):
     _of_position.takes_from_card("key", "counter")
+    _of_position.takes_no_size("key", "counter", "alg")
+_uniform_int_at.takes_from_card("key", "counter")
+_uniform_int_at.takes_no_size("key", "counter", "alg", "minval", "maxval")
 
 
 class DrawingOps(NamedTuple):
     """The ops that draw, which take their source of random numbers in one way."""
 
-    normal: Op
-    truncated_normal: Op
-    uniform: Op
-    uniform_int: Op
-    full_int: Op
+    normal: SizedFunction
+    truncated_normal: SizedFunction
+    uniform: SizedFunction
+    uniform_int: SizedFunction
+    full_int: SizedFunction
 
 
-_OF_SEED = DrawingOps(_normal, _truncated_normal, _uniform, _uniform_int, _full_int)
-_AT_POSITION = DrawingOps(_normal_at, _truncated_normal_at, _uniform_at, _uniform_int_at, _full_int_at)
+_OF_SEED = DrawingOps(*map(sized, (_normal, _truncated_normal, _uniform, _uniform_int, _full_int)))
+_AT_POSITION = DrawingOps(*map(sized, (_normal_at, _truncated_normal_at, _uniform_at, _uniform_int_at, _full_int_at)))
 
 
 class Draws(NamedTuple):
@@ -294,14 +307,15 @@ class Draws(NamedTuple):
     ops: DrawingOps
     source: Callable[[ShapeLike], tuple[Any, ...]]
 
-    def draw(self, drawn: Op, shape: ShapeLike, *bounds: Any, dtype: DType, name: str | None) -> Tensor:
+    def draw(self, drawn: SizedFunction, shape: ShapeLike, *bounds: Any, dtype: DType, name: str | None) -> Tensor:
         """Draws a tensor by one of the ops; integers are given their bounds."""
-        return drawn(shape, *self.source(shape), *bounds, dtype=dtype, name=name)
+        return drawn(dtype, shape, *self.source(shape), *bounds, name=name)
 
 
 def draws_of_seed(seed: ArrayLike) -> Draws:
     """Draws with a seed of two integers."""
-    return Draws(_OF_SEED, lambda shape: (seed,))
+    given = tuple(seed) if type(seed) is list else seed
+    return Draws(_OF_SEED, lambda shape: (given,))
 
 
 def draws_at(position: Callable[[ShapeLike], tuple[Any, Any]], alg: int) -> Draws:
@@ -316,16 +330,16 @@ def key_of_replica(key: Tensor, replica: int) -> Tensor:
 
 def normal_of(draws: Draws, shape: ShapeLike, mean: Any, stddev: Any, dtype: DTypeLike, name: str | None) -> Tensor:
     """Normal numbers with a mean and a deviation."""
-    own = name if random.is_standard(stddev, mean) else None
-    return random.shifted(draws.draw(draws.ops.normal, shape, dtype=as_dtype(dtype), name=own), stddev, mean, name)
+    standard = random.is_standard(stddev, mean)
+    drawn = draws.draw(draws.ops.normal, shape, dtype=as_dtype(dtype), name=name if standard else None)
+    return drawn if standard else random.shifted(drawn, stddev, mean, name)
 
 
 def truncated_of(draws: Draws, shape: ShapeLike, mean: Any, stddev: Any, dtype: DTypeLike, name: str | None) -> Tensor:
     """Truncated normal numbers with a mean and a deviation."""
-    own = name if random.is_standard(stddev, mean) else None
-    return random.shifted(
-        draws.draw(draws.ops.truncated_normal, shape, dtype=as_dtype(dtype), name=own), stddev, mean, name
-    )
+    standard = random.is_standard(stddev, mean)
+    drawn = draws.draw(draws.ops.truncated_normal, shape, dtype=as_dtype(dtype), name=name if standard else None)
+    return drawn if standard else random.shifted(drawn, stddev, mean, name)
 
 
 def uniform_of(draws: Draws, shape: ShapeLike, minval: Any, maxval: Any, dtype: DTypeLike, name: str | None) -> Tensor:
@@ -389,6 +403,7 @@ _multinomial = op(
     output_dtype=INDEX,
 )
 _multinomial.shape(categories_shape)
+_multinomial.takes_no_size("seed")
 
 
 @_multinomial.kernel(CPU, GPU)
@@ -440,6 +455,7 @@ def _leading(shape: HostValue, seed: HostValue, parameter: torch.Tensor) -> tupl
 
 _gamma = op("StatelessRandomGamma", "shape: host, seed: host, alpha: T -> output: T", T=FLOATING)
 _gamma.shape(_ending_in_parameter_shape)
+_gamma.takes_no_size("seed")
 
 
 @_gamma.kernel(CPU, GPU)
@@ -472,8 +488,7 @@ def stateless_gamma(
     dtype = random.check_choice(dtype, FLOATING)
     with Composed(name, "stateless_random_gamma") as last:
         shapes = random.gamma_parameter(alpha, beta, dtype)
-        drawn = _gamma(shape, seed, shapes, name=last if beta is None else None)
-        return random.gamma_scaled(drawn, beta, last)
+        return random.gamma_scaled(_gamma(shape, seed, shapes), beta, last)
 
 
 _poisson = op(
@@ -483,6 +498,7 @@ _poisson = op(
     dtype=FLOATING | INDEX,
 )
 _poisson.shape(_ending_in_parameter_shape)
+_poisson.takes_no_size("seed")
 
 
 @_poisson.kernel(CPU, GPU)
@@ -511,11 +527,12 @@ def stateless_poisson(
         return _poisson(shape, seed, random.rates(lam, chosen), dtype=chosen, name=last)
 
 
+BINOMIAL = (FLOATING - {dt.bfloat16}) | INDEX
 _binomial = op(
     "StatelessRandomBinomial",
     "shape: host, seed: host, counts: T, probs: T -> output: dtype",
-    T=(FLOATING - {dt.bfloat16}) | INDEX,
-    dtype=(FLOATING - {dt.bfloat16}) | INDEX,
+    T=BINOMIAL,
+    dtype=BINOMIAL,
 )
 
 
@@ -524,17 +541,67 @@ def _ending_in_both_shapes(shape: Any, seed: Any, counts: TensorShape, probs: Te
 
 
 _binomial.shape(_ending_in_both_shapes)
+_binomial.takes_no_size("seed")
 
 
 @_binomial.kernel(CPU, GPU)
 def _binomial_kernel(shape: Any, seed: Any, counts: torch.Tensor, probs: torch.Tensor, *, dtype: DType) -> torch.Tensor:
+    return _successes(shape, counts, probs, dtype, begin_of_seed(seed))
+
+
+def _successes(
+    shape: HostValue, counts: torch.Tensor, probs: torch.Tensor, dtype: DType, begin: Position
+) -> torch.Tensor:
     both = np.broadcast_shapes(counts.shape, probs.shape)
-    sizes = _leading(shape, seed, counts.expand(both))
-    drawn = rejection.binomial(sizes, counts.expand(both), probs.expand(both), begin_of_seed(seed))
+    sizes = _leading(shape, None, counts.expand(both))
+    drawn = rejection.binomial(sizes, counts.expand(both), probs.expand(both), begin)
     return drawn.nan_to_num(-1.0).to(TORCH_DTYPE[dtype])
 
 
 _binomial.stops_gradients()
+
+_binomial_at = op(
+    "RandomBinomialAt",
+    "shape: host, key: host, counter: host, counts: T, probs: T -> output: dtype",
+    T=BINOMIAL,
+    dtype=BINOMIAL,
+)
+_binomial_at.takes_no_size("key", "counter")
+_binomial_at.stops_gradients()
+
+
+@_binomial_at.shape
+def _binomial_at_shape(
+    shape: HostValue, key: HostValue, counter: HostValue, counts: TensorShape, probs: TensorShape
+) -> TensorShape:
+    return _ending_in_both_shapes(shape, None, counts, probs)
+
+
+@_binomial_at.kernel(CPU, GPU)
+def _binomial_at_kernel(
+    shape: HostValue, key: Any, counter: Any, counts: torch.Tensor, probs: torch.Tensor, *, dtype: DType
+) -> torch.Tensor:
+    begin = _position(key, counter)
+    assert isinstance(begin, Position), "the op takes neither word from a card"
+    return _successes(shape, counts, probs, dtype, begin)
+
+
+def binomial_of(
+    position: Callable[[int], tuple[Any, Any]], shape: Any, counts: Any, probs: Any, dtype: Any, name: str | None
+) -> Tensor:
+    """Successes of trials, from a key and a counter that a function gives for the outputs that a draw reserves.
+
+    TensorFlow has a `tf.random.Generator` reserve 200 outputs for four samples of a distribution, begun ones included.
+    """
+    chosen = random.check_choice(dtype, BINOMIAL)
+    count, prob = convert_to_tensor(counts), convert_to_tensor(probs)
+    whole, both = checked_sizes(plain(shape, "shape")), broadcast(count.shape, prob.shape)
+    _ending_in_both_shapes(whole, None, count.shape, prob.shape)
+    if both.rank is None:
+        raise ArgumentError(f"The shapes of counts and probs must be known, got {count.shape} and {prob.shape}.")
+    rows, each = math.prod(whole[: len(whole) - both.rank]), math.prod(whole[len(whole) - both.rank :])
+    key, counter = position(each * 200 * (rows + 3) // 4)
+    return _binomial_at(whole, key, counter, count, prob, dtype=chosen, name=name)
 
 
 @export("random.stateless_binomial")
@@ -551,7 +618,7 @@ def stateless_binomial(
         output_dtype: float16, float32, float64, int32 or int64.
         name: A name for the op.
     """
-    chosen = random.check_choice(output_dtype, (FLOATING - {dt.bfloat16}) | INDEX)
+    chosen = random.check_choice(output_dtype, BINOMIAL)
     with Composed(name, "stateless_random_binomial", "StatelessRandomBinomial") as last:
         prob = convert_to_tensor(probs, dtype_hint=dt.float32)
         return _binomial(shape, seed, cast(counts, prob.dtype), prob, dtype=chosen, name=last)
@@ -561,6 +628,7 @@ def stateless_binomial(
 
 _shuffle = op("StatelessShuffle", "value: T, seed: host -> output: T")
 _shuffle.shape(lambda value, seed: value)
+_shuffle.takes_no_size()
 _shuffle.stops_gradients()
 
 
@@ -592,14 +660,14 @@ def stateless_shuffle(
 # Seeds from seeds.
 
 
-@export("random.split", "random.experimental.stateless_split", v1="random.split")
+@export("random.split", "random.experimental.stateless_split")
 def split(seed: ArrayLike, num: int = 2, alg: str | IntLike = "auto_select") -> Tensor:
     """Makes `num` independent seeds of one: a tensor of shape [num, 2]."""
     dtype = convert_to_tensor(seed).dtype
     return stateless_uniform([num, 2], seed, None, None, dtype, alg=alg)
 
 
-@export("random.fold_in", "random.experimental.stateless_fold_in", v1="random.fold_in")
+@export("random.fold_in", "random.experimental.stateless_fold_in")
 def fold_in(seed: ArrayLike, data: ArrayLike, alg: str | IntLike = "auto_select") -> Tensor:
     """Makes a seed of a seed and a number, such as that of a step."""
     number = convert_to_tensor(data)
@@ -631,13 +699,16 @@ def algorithm_number(alg: object) -> int:
     return int(number)  # type: ignore[arg-type]
 
 
+_CHOSEN = frozenset({"auto_select", "philox"})  # by most programs
+
+
 def check_supported(alg: object) -> None:
     """Raises unless numbers can be drawn by an algorithm; None is a choice as well, as in TensorFlow.
 
     Raises:
         InvalidArgumentError: it is ThreeFry.
     """
-    if alg is not None and algorithm_number(alg) == THREEFRY:
+    if alg is not None and not (type(alg) is str and alg in _CHOSEN) and algorithm_number(alg) == THREEFRY:
         raise InvalidArgumentError(
             "counter must be a vector with length at least 2; got shape: [1]. Non-XLA devices don't support the "
             "ThreeFry algorithm. Use alg='philox'."

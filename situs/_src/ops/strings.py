@@ -198,7 +198,7 @@ def _pad_strings(input: Array, *, precision: int, scientific: bool, shortest: bo
     return each(lambda item: item[:end].ljust(width) if fill == "-" else item[:end].rjust(width), input)
 
 
-@export("as_string", "strings.as_string")
+@export("as_string", "strings.as_string", v1=("as_string", "strings.as_string", "dtypes.as_string"))
 def as_string(
     input: ArrayLike,
     precision: int = -1,
@@ -361,7 +361,7 @@ def to_number(input: ArrayLike, out_type: DTypeLike = dt.float32, name: str | No
         name: A name for the op.
 
     Raises:
-        InvalidArgumentError: a string is no number of that dtype.
+        InvalidArgumentError: a string is not a number of that dtype.
     """
     return _as_number(input, as_dtype(out_type), name=name)
 
@@ -796,7 +796,7 @@ def _strong_kernel(input: Array, *, num_buckets: int, key: tuple[int, ...]) -> t
 
 @export("strings.to_hash_bucket_strong", v1=("string_to_hash_bucket_strong", "strings.to_hash_bucket_strong"))
 def to_hash_bucket_strong(input: ArrayLike, num_buckets: int, key: object, name: str | None = None) -> Tensor:
-    """Puts strings into buckets by a hash that nobody can foretell who does not know the key.
+    """Puts strings into buckets by a hash that is unpredictable without the key.
 
     Args:
         input: Strings.

@@ -49,7 +49,7 @@ class Store:
         self.key_dtype, self.value_dtype, self.value_shape = key_dtype, value_dtype, value_shape
         self.is_static = is_static
         self.is_filled = not is_static
-        self.reserved: frozenset[Any] = frozenset()  # keys that nobody may ask for
+        self.reserved: frozenset[Any] = frozenset()  # keys that must not be used
         self._items: dict[Any, Any] = {}
         self._lock = locks.lock()
 
@@ -178,7 +178,7 @@ class Store:
         """The table that `to_text` described.
 
         Raises:
-            DataLossError: this is none.
+            DataLossError: the data is invalid.
         """
         try:
             content = json.loads(text)

@@ -50,7 +50,7 @@ class _Known:
 @export(
     "TensorArray",
     v1=(),
-    differs="stack() of no rows whose shape nobody knows is empty; TensorFlow refuses it in functions.",
+    differs="stack() of zero rows of unknown shape is empty; in TensorFlow it is an error in functions.",
 )
 class TensorArray:
     """Tensors of one dtype by number.
@@ -336,7 +336,7 @@ class TensorArray:
     # In loops and branches.
 
     def _carried(self) -> Any:
-        """What a loop or a branch of a graph carries in the place of this array."""
+        """What a loop or a branch of a graph carries instead of this array."""
         if self._flow is None:
             raise ArgumentError(
                 "A TensorArray of eager code cannot be changed by a graph. Make it inside of the function."

@@ -126,7 +126,7 @@ def _from_tensor_gradient(grad: Any, tensor_shape: SizesOf, *, dtype: DType) -> 
 
 
 for _indexed in (set_row, _without_row, row_at):
-    _indexed.host_inputs_are_sizes = False  # a list has room for its rows alone, whatever their numbers
+    _indexed.takes_no_size()  # a list has room for its rows alone, whatever their numbers
 
 
 same = op("TensorListIdentity", "rows: any* -> output_handle: variant", stateful=True)
@@ -209,7 +209,7 @@ get_row = op(
     row_shape=UNKNOWN,
 )
 get_row.shape(lambda rows, index, *, row_shape: row_shape)
-get_row.host_inputs_are_sizes = False
+get_row.takes_no_size()
 
 
 @get_row.kernel(CPU)

@@ -12,11 +12,14 @@ from situs._src.base.errors import ArgumentError
 from situs._src.base.shapes import UNKNOWN, TensorShape
 from situs._src.base.typing import HostValue
 from situs._src.ops.define import CPU, KernelValue, op
+from situs._src.ops.work import n_log_n
 from situs._src.runtime.eager.tensor import to_numpy_value
 
 _OF_X = "x: T, axis: host -> y: T, idx: out_idx"
 unique = op("UniqueV2", _OF_X, out_idx=INDEX)
 unique_with_counts = op("UniqueWithCountsV2", f"{_OF_X}, count: out_idx", out_idx=INDEX)
+unique.work(n_log_n)
+unique_with_counts.work(n_log_n)
 
 
 @unique.shape

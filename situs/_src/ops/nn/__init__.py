@@ -11,6 +11,7 @@ from situs._src.ops.nn import (  # noqa: F401
     depthwise,
     dropout,
     embedding,
+    gated_recurrent,
     isotonic,
     loss,
     moments,

@@ -1,7 +1,7 @@
-"""Activation functions: rectifiers, soft steps, and softmax.
+"""Activation functions: ReLUs, sigmoids, and softmax.
 
-Where an op has an attribute, its kernel's parameter has the same default, so that a call that
-leaves the attribute alone can take the fast path of `runtime.dispatch`.
+If an op has an attribute, its kernel's parameter has the same default, so that a call without the attribute can take
+the fast path of `runtime.dispatch`.
 """
 
 from __future__ import annotations
@@ -279,9 +279,17 @@ def gelu(features: ArrayLike, approximate: bool = False, name: str | None = None
         approximate: Whether to approximate the distribution with a hyperbolic tangent.
         name: A name for the op.
     """
-    if as_bool(approximate, "approximate"):
-        return _gelu(features, approximate=True, name=name)
-    return _gelu_by_default(features, name)
+    try:
+        if as_bool(approximate, "approximate"):
+            return _gelu(features, approximate=True, name=name)
+        return _gelu_by_default(features, name)
+    except TypeError:
+        dtype = dtype_of(features)
+        if dtype in FLOATING:
+            raise
+        raise ArgumentError(
+            f"`features.dtype` must be a floating point tensor. Received: features.dtype={dtype!r}; use tf.cast."
+        ) from None
 
 
 _silu = unary("Silu", functional.silu, FLOATING | COMPLEX, "", gradient=lambda grad, x: silu_grad(grad, x))

@@ -1,9 +1,9 @@
-"""Gradients of activation functions, as ops of their own: one pass of PyTorch's over the memory.
+"""Gradients of activation functions, as separate ops: one pass over memory by PyTorch.
 
     relu_grad(grad, relu(x))            grad where x is positive, 0 elsewhere
 
-Each takes the gradient of the result and what the function was given, or gave, whichever says enough. Their own
-rules make second derivatives.
+Each takes the gradient of the result and the input or the result of the function, whichever is sufficient. Their own
+rules give second derivatives.
 """
 
 from __future__ import annotations

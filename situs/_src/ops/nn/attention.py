@@ -3,8 +3,8 @@
     scores   =  scale * query . key + bias        one for each query and key, of each head
     result   =  softmax(scores) . value           scores where the mask is False count as -inf
 
-The scores of a GPT are a hundred times as large as its keys, so they are not kept, and on a card not even made: one
-fused kernel goes forward and one goes back. `ops.nn.attention_kernels` says which.
+The scores of a GPT are a hundred times as large as its keys, so they are not kept, and on a GPU not even materialized:
+one fused kernel does the forward and one the backward pass. `ops.nn.attention_kernels` selects them.
 """
 
 from __future__ import annotations

@@ -7,8 +7,8 @@ result ``P v`` and its gradient ``g``,
     dS    =  J(g v')
     dq    =  scale dS k     dk  =  scale dS' q     dv  =  P' g     dbias  =  dS
 
-What fused kernels do not give is written out with the weights, which are an op of their own: the gradient of a bias,
-which is as large as the scores, and the second order.
+What fused kernels do not provide is written out with the weights, which are a separate op: the gradient of a bias,
+which is as large as the scores, and the second derivative.
 """
 
 from __future__ import annotations

@@ -1,14 +1,13 @@
-"""Attention in PyTorch: which of its kernels serves, what that one wants, and the rest written out.
+"""Attention in PyTorch: selecting a kernel, its requirements, and the fallback.
 
-    flash        16-bit floats on a card, without a bias or a mask
-    efficient    float32 on a card, and whatever has a bias or a mask there
+    flash        16-bit floats on a GPU, without a bias or a mask
+    efficient    float32 on a GPU, and whatever has a bias or a mask there
     cpu          everything on the CPU
-    written      float64 on a card, heads of sizes that no kernel takes, sizes of 0, and a scale that is not positive
+    written      float64 on a GPU, heads of sizes that no kernel takes, sizes of 0, and a scale that is not positive
 
-The way is chosen by dtypes, shapes, the scale and the device alone, so that going back takes the one that going forward
-took. Were it another, it would be right as well: what is kept, the logarithm of the sum of each row's exponentials,
-means the same to all of them. Nothing is looked at on the host and nothing is random, so all of it can be captured as a
-CUDA graph.
+The kernel is selected by dtypes, shapes, the scale and the device alone, so that the backward pass uses the same one as
+the forward pass. Another one would be correct as well: the residual, the logsumexp of each row, means the same to all
+of them. Nothing is read on the host and nothing is random, so everything can be captured as a CUDA graph.
 """
 
 from __future__ import annotations
@@ -26,7 +25,7 @@ from situs._src.base.shapes import TensorShape
 _aten = torch.ops.aten
 _LARGEST = 256  # head size
 _AMPERE = 8  # the first generation with bfloat16, and with flash attention
-_ALIGNED = 16  # bytes: cards read so many at once
+_ALIGNED = 16  # bytes: GPUs read so many at once
 
 Tensors = tuple[torch.Tensor, ...]
 
@@ -49,7 +48,7 @@ class Attention(NamedTuple):
     query: torch.Tensor
     key: torch.Tensor
     value: torch.Tensor
-    added: torch.Tensor | None  # to the scores, and broadcasts to their shape: a bias, and -inf where nobody may look
+    added: torch.Tensor | None  # to the scores, and broadcasts to their shape: a bias, and -inf where masked
     lonely: torch.Tensor | None  # the queries that may look at no key, as batch x heads x length x 1
     scale: float
     is_causal: bool  # if nothing is added; what is added says it itself
@@ -101,7 +100,7 @@ def _added(
         lonely = allowed.any(-1, keepdim=True).logical_not_()
         allowed = allowed | lonely
     if bias:
-        return _of_rank_4(bias[0]).masked_fill(allowed.logical_not(), -inf), lonely  # `where` would copy -inf to a card
+        return _of_rank_4(bias[0]).masked_fill(allowed.logical_not(), -inf), lonely  # `where` would copy -inf to a GPU
     return query.new_full(allowed.shape, -inf).masked_fill_(allowed, 0.0), lonely
 
 
@@ -173,7 +172,7 @@ def _flash(asked: Attention) -> Tensors:
 
 def _flash_back(asked: Attention, grad: torch.Tensor, output: torch.Tensor, logsumexp: torch.Tensor) -> Any:
     lengths = asked.query.shape[2], asked.key.shape[2]
-    seed = logsumexp  # nothing is dropped: nobody looks at it
+    seed = logsumexp  # nothing is dropped: it is unused
     return _aten._scaled_dot_product_flash_attention_backward.default(
         grad,
         *map(_aligned, asked[:3]),
@@ -199,7 +198,7 @@ def _efficient(asked: Attention) -> Tensors:
 
 def _efficient_back(asked: Attention, grad: torch.Tensor, output: torch.Tensor, logsumexp: torch.Tensor) -> Any:
     padded = functional.pad(logsumexp, (0, -logsumexp.shape[2] % 32), value=inf).contiguous()
-    seed = logsumexp  # nothing is dropped: nobody looks at it
+    seed = logsumexp  # nothing is dropped: it is unused
     return _aten._scaled_dot_product_efficient_attention_backward.default(
         grad,
         *map(_aligned, asked[:3]),
@@ -216,7 +215,7 @@ def _efficient_back(asked: Attention, grad: torch.Tensor, output: torch.Tensor, 
 
 
 def _laid_out(asked: Attention) -> torch.Tensor | None:
-    """What is added, in the shape of the scores, with rows that begin where cards read from."""
+    """What is added, in the shape of the scores, with rows that begin where GPUs read from."""
     if asked.added is None:
         return None
     (batch, heads, length, _), keys = asked.query.shape, asked.key.shape[2]
@@ -231,7 +230,7 @@ def _aligned(x: torch.Tensor) -> torch.Tensor:
 
 
 def _is_aligned(x: torch.Tensor) -> bool:
-    """Whether every row begins where cards read from, and lies in one piece."""
+    """Whether every row begins where GPUs read from, and lies in one piece."""
     *strides, last = x.stride()
     begins = [x.data_ptr(), *(stride * x.itemsize for stride in strides)]
     return last == 1 and not any(begin % _ALIGNED for begin in begins)

@@ -36,12 +36,15 @@ def _bias_add_shape(value: TensorShape, bias: TensorShape, *, data_format: str) 
     if value.rank < 2:
         raise ArgumentError(f"Input tensor must be at least 2D: {brackets(value)}")
     first = data_format == "NCHW"
-    if bias.rank == 1 and not TensorShape([value[1 if first else -1]]).is_compatible_with(bias):
+    axis = 1 if first else value.rank - 1
+    if bias.rank == 1 and not TensorShape([value[axis]]).is_compatible_with(bias):
         which = "second" if first else "last"
         raise ArgumentError(
             f"Must provide as many biases as the {which} dimension of the input tensor: "
             f"{brackets(bias)} vs. {brackets(value)}"
         )
+    if bias.rank == 1 and value[axis] is None:
+        return TensorShape([*value[:axis], bias[0], *value[axis + 1 :]])
     return value
 
 

@@ -1,4 +1,4 @@
-"""Samples of classes, for losses that do not look at all of them (`ops.nn.sampled_loss`).
+"""Candidate sampling, for losses that do not use all classes (`ops.nn.sampled_loss`).
 
     log_uniform_candidate_sampler       class k with probability log((k + 2) / (k + 1)) / log(classes + 1)
     uniform_candidate_sampler           all alike
@@ -21,11 +21,11 @@ import torch
 
 from situs._src.base import dtype as dt
 from situs._src.base import locks
-from situs._src.base.errors import ArgumentError, UnimplementedError
+from situs._src.base.errors import ArgumentError, InvalidArgumentError, UnimplementedError
 from situs._src.base.export import export
 from situs._src.base.mixing import unpredictable
 from situs._src.base.shapes import TensorShape
-from situs._src.base.streams import Position, Stream, of_seeds
+from situs._src.base.streams import Position, Stream
 from situs._src.base.tensor import Tensor
 from situs._src.base.typing import ArrayLike
 from situs._src.ir.registry.op import Op
@@ -79,11 +79,20 @@ def _sample(
     drawn, tries = (_distinct(draw, count)) if unique else (draw(count), count)
 
     def expected(classes: Array) -> torch.Tensor:
-        p = odds(classes)
-        counts = p * count if tries == count else -np.expm1(tries * np.log1p(-p))
-        return torch.from_numpy(counts.astype(np.float32))
+        p = odds(classes).astype(np.float32)  # TensorFlow's rounding: all of it in single precision
+        counts = p * np.float32(count) if tries == count else -np.expm1(np.float32(tries) * np.log1p(-p))
+        return torch.from_numpy(counts)
 
     return torch.from_numpy(drawn), expected(true.numpy()), expected(drawn)
+
+
+def _check_range(true: torch.Tensor, range_max: int) -> None:
+    """Raises unless the true classes are those of a sampler of so many."""
+    outside = (true < 0) | (true >= range_max)
+    if bool(outside.any()):
+        raise InvalidArgumentError(
+            f"`true_candidate` out of range [0, {range_max}), received {int(true[outside].reshape(-1)[0])}"
+        )
 
 
 def _distinct(draw: Callable[[int], Array], count: int) -> tuple[Array, int]:
@@ -138,6 +147,7 @@ _all = _sampler("AllCandidateSampler")
 def _log_uniform_kernel(
     true_classes: torch.Tensor, *, num_true: int, num_sampled: int, unique: bool, seed: Seed, seed2: int, range_max: int
 ) -> tuple[torch.Tensor, ...]:
+    _check_range(true_classes, range_max)
     width = np.log1p(range_max)
     random = _Numbers(seed, seed2, num_sampled, "LogUniformCandidateSampler", num_true, unique, range_max)
 
@@ -152,6 +162,7 @@ def _log_uniform_kernel(
 def _uniform_kernel(
     true_classes: torch.Tensor, *, num_true: int, num_sampled: int, unique: bool, seed: Seed, seed2: int, range_max: int
 ) -> tuple[torch.Tensor, ...]:
+    _check_range(true_classes, range_max)
     random = _Numbers(seed, seed2, num_sampled, "UniformCandidateSampler", num_true, unique, range_max)
 
     def draw(count: int) -> Array:
@@ -240,7 +251,7 @@ def _learned_by(seed: Seed, seed2: int, classes: int, *drawn: Hashable) -> _Lear
         return _unseeded.setdefault((classes, *drawn), _Learned(classes))
     if type(seed2) is Drawn:
         return _Learned(classes)
-    return _by_stream.setdefault(eager.stream(of_seeds(seed, seed2), *drawn), _Learned(classes))
+    return _by_stream.setdefault(eager.stream(seed, seed2, *drawn), _Learned(classes))
 
 
 @_learned.kernel(CPU)

@@ -21,11 +21,12 @@ from situs._src.ops.compare import greater_equal
 from situs._src.ops.constant import convert_to_tensor, zeros_like
 from situs._src.ops.define import CPU, GPU, op
 from situs._src.ops.gather import where
-from situs._src.ops.math import divide, multiply, subtract
+from situs._src.ops.math import divide, subtract
 from situs._src.ops.naming import Composed
 from situs._src.ops.seeds import next_seeds
 from situs._src.ops.spelling import renamed
 from situs._src.ops.stateless import stateless_uniform
+from situs._src.runtime.eager.bridge import FROM_TORCH
 
 _dropout = op("Dropout", "x: T, kept: bool -> T", T=FLOATING, rate=0.5)
 
@@ -43,7 +44,8 @@ def _check_noise(x: TensorShape, noise: TensorShape) -> None:
 
 @_dropout.kernel(CPU, GPU)
 def _dropout_kernel(x: torch.Tensor, kept: torch.Tensor, *, rate: float) -> torch.Tensor:
-    scaled = torch.where(kept, x / (1 - rate), x.new_zeros(()))  # a product would keep NaN where x is infinite
+    scale = random.in_dtype(1 / (1 - rate), FROM_TORCH[x.dtype])
+    scaled = torch.where(kept, x * scale, x.new_zeros(()))  # a product with 0 would keep NaN where x is infinite
     if scaled.shape != x.shape:
         raise ValueError("wrong shapes")  # the shape rule says it better
     return scaled
@@ -62,7 +64,7 @@ def dropout(
     seed: int | None = None,
     name: str | None = None,
 ) -> Tensor:
-    """Sets each element to zero with probability `rate` and divides the others by ``1 - rate``.
+    """Sets each element to zero with probability `rate` and multiplies the others with ``1 / (1 - rate)``.
 
     Args:
         x: A floating-point tensor.
@@ -136,8 +138,11 @@ def _dropout_at(x: Tensor, noise: Tensor, rate: Tensor, name: str | None) -> Ten
         given, wanted = rate.dtype.name, x.dtype.name
         raise DTypeError(f"`x` is {wanted} and `rate` {given}; cast input 'rate': tf.cast(rate, tf.{wanted}).")
     _check_noise(x.shape, noise.shape)
-    scaled = multiply(x, divide(1, subtract(1, rate)))
-    return where(greater_equal(noise, rate), scaled, zeros_like(scaled), name)
+    scaled = divide(x, subtract(1, rate))
+    made: Any = where(greater_equal(noise, rate), scaled, zeros_like(scaled), name)
+    made.set_shape(x.shape)  # a rate of unknown shape, such as a placeholder, is a scalar
+    dropped: Tensor = made
+    return dropped
 
 
 def _check(dtype: DType, rate: Any) -> None:

@@ -1,7 +1,7 @@
 """Embeddings: rows of a table, looked up by number.
 
-A table may be one tensor or a list of shards, which may live on different devices. Then every
-shard is asked where it is, and only the rows travel.
+A table may be one tensor or a list of shards, which may be on different devices. Then every shard is read on its own
+device, and only the rows are transferred.
 """
 
 from __future__ import annotations

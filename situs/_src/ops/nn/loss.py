@@ -19,13 +19,15 @@ from situs._src.base.shapes import SCALAR, UNKNOWN, TensorShape, brackets, broad
 from situs._src.base.tensor import Tensor
 from situs._src.base.typing import ArrayLike, SizesOf
 from situs._src.ir.registry.traits import FRESH
-from situs._src.ops.array import expand_dims, stop_gradient
+from situs._src.ops.array import expand_dims, reshape, sizes_of, stop_gradient
+from situs._src.ops.array import shape as shape_of
 from situs._src.ops.attribute import as_bool, as_int
 from situs._src.ops.cast import cast
 from situs._src.ops.compare import greater_equal, less_equal, logical_and
-from situs._src.ops.constant import ones_like, zeros_like
+from situs._src.ops.constant import convert_to_tensor, ones_like, zeros_like
 from situs._src.ops.define import CPU, GPU, compiled_as, op
 from situs._src.ops.gather import where
+from situs._src.ops.join import concat
 from situs._src.ops.math import add, divide, exp, log, multiply, negative, sigmoid, subtract
 from situs._src.ops.naming import Composed
 from situs._src.ops.nn.activation import log_softmax, softplus
@@ -119,7 +121,17 @@ def softmax_cross_entropy_with_logits(
         A loss for every row: the shape of `logits` without `axis`.
     """
     with Composed(name, "softmax_cross_entropy_with_logits", "Reshape_2") as last:
-        return _softmax_cross_entropy(logits, labels, axis=as_int(axis, "axis"), name=last)
+        return _by_rows(logits, labels, as_int(axis, "axis"), last)
+
+
+def _by_rows(logits: Any, labels: Any, axis: int, name: str | None) -> Tensor:
+    """The cross entropy; labels of a higher rank than the logits are taken row by row, as TensorFlow takes all."""
+    scores, wanted = convert_to_tensor(logits), convert_to_tensor(labels)
+    rank, rank_of_labels = scores.shape.rank, wanted.shape.rank
+    if rank is None or rank_of_labels is None or rank_of_labels <= rank or axis not in (-1, rank - 1):
+        return _softmax_cross_entropy(scores, wanted, axis=axis, name=name)
+    flat = [reshape(each, concat([[-1], shape_of(each)[-1:]], 0)) for each in (scores, wanted)]
+    return reshape(_softmax_cross_entropy(*flat, axis=-1), sizes_of(scores)[:-1], name=name)
 
 
 _sparse_cross_entropy = op(
@@ -213,7 +225,7 @@ def sparse_softmax_cross_entropy_with_logits(labels: Any, logits: Any, name: str
         name: A name for the op.
 
     Raises:
-        InvalidArgumentError: a label is no class, on the CPU; on a GPU its loss is NaN.
+        InvalidArgumentError: a label is not a class, on the CPU; on a GPU its loss is NaN.
     """
     with Composed(name, "SparseSoftmaxCrossEntropyWithLogits", "SparseSoftmaxCrossEntropyWithLogits") as last:
         return _sparse_cross_entropy(logits, labels, name=last)
@@ -423,7 +435,7 @@ def softmax_cross_entropy_with_logits_v1(
     axis = dim if axis is None else axis
     with Composed(name, "softmax_cross_entropy_with_logits_sg", "Reshape_2") as last:
         constant = stop_gradient(labels, "labels_stop_gradient")
-        return _softmax_cross_entropy(logits, constant, axis=as_int(axis, "axis"), name=last)
+        return _by_rows(logits, constant, as_int(axis, "axis"), last)
 
 
 @export(v1="nn.softmax_cross_entropy_with_logits_v2")

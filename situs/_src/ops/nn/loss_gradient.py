@@ -34,8 +34,8 @@ def computed_in(dtype: torch.dtype) -> torch.dtype:
 def softmax_dtype(features: torch.Tensor) -> torch.dtype:
     """The dtype to ask for where a result of softmax needs no more precision than the logits have.
 
-    A card computes it in float32 inside and rounds the result; the CPU rounds on the way. Of 8 x 512 rows of 50,257
-    16-bit logits, float32 in memory costs a card 3 ms.
+    A GPU computes it in float32 inside and rounds the result; the CPU rounds on the way. Of 8 x 512 rows of 50,257
+    16-bit logits, float32 in memory costs a GPU 3 ms.
     """
     return features.dtype if features.is_cuda else computed_in(features.dtype)
 

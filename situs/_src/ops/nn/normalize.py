@@ -1,4 +1,4 @@
-"""Normalisation: moments, batches, layers, neighbouring channels, lengths."""
+"""Normalization: moments, batch, layer and local response normalization, L2 normalization."""
 
 from __future__ import annotations
 

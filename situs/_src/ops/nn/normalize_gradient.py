@@ -86,7 +86,7 @@ def _batch_norm_grad_kernel(
 def _with_given_moments(
     y: torch.Tensor, x: torch.Tensor, scale: torch.Tensor, mean: torch.Tensor, deviation: torch.Tensor
 ) -> tuple[torch.Tensor, ...]:
-    """On a card PyTorch has no kernel for this."""
+    """On a GPU PyTorch has no kernel for this."""
     over, rest = (-1, *[1] * (x.ndim - 2)), (0, *range(2, x.ndim))
     wide = y.float()
     normal = (x.float() - mean.view(over)).mul_(deviation.view(over))

@@ -1,8 +1,8 @@
-"""Pooling: the largest element, or the mean, of every window.
+"""Pooling: the maximum, or the mean, of every window.
 
 Padding takes no part: an average counts the elements of the input alone.
 
-PyTorch finds the places of the largest elements in any case, so max pooling returns them too, for its gradient.
+PyTorch computes the positions of the maxima in any case, so max pooling returns them too, for its gradient.
 """
 
 from __future__ import annotations
@@ -26,6 +26,7 @@ from situs._src.ir.registry.op import Op, find_op
 from situs._src.ir.registry.traits import FRESH
 from situs._src.ops.attribute import as_bool, as_word
 from situs._src.ops.define import CPU, GPU, op
+from situs._src.ops.nn import quick_pool
 from situs._src.ops.nn.pool_window import AVG_POOL, MAX_POOL, Ints, fit_to, lay, lifted
 from situs._src.ops.nn.window import (
     FORMATS,
@@ -42,6 +43,7 @@ from situs._src.ops.nn.window import (
     vector,
 )
 from situs._src.ops.spelling import renamed
+from situs._src.ops.work import n_windows
 from situs._src.runtime.eager.bridge import TORCH_DTYPE
 
 _ORDERED = FLOATING | SIGNED | {dt.uint8}
@@ -88,8 +90,9 @@ def _largest(x: torch.Tensor, windows: Ints, laid: Slide) -> tuple[torch.Tensor,
     A NaN is not counted, and nothing is less than the least finite number; but the gradient goes to a NaN that stands
     first in its window.
     """
-    y, places = _search(x, windows, laid)
-    if not x.is_floating_point() or x.is_cuda or math.isfinite(y.amin()):  # a card should not wait
+    found = quick_pool.max_pool(x, windows, laid) if x.is_cpu else None
+    y, places = _search(x, windows, laid) if found is None else found
+    if not x.is_floating_point() or x.is_cuda or math.isfinite(y.amin()):  # a GPU should not wait
         return y, places
     y, places = _search(torch.where(torch.isnan(x), -torch.inf, x), windows, laid)
     _, firsts = _search(torch.full_like(x, -torch.inf), windows, laid)
@@ -160,6 +163,7 @@ def _declare(name: str, n: int, pool: Pool, types: dt.DTypes, signature: str) ->
     declared = op(name, signature, traits={FRESH}, T=types, ksize=(1,) * (n + 2), **defaults(n))
     declared.kernel(CPU)(partial(_pool_kernel, n, pool))
     declared.kernel(GPU, T=FLOATING)(partial(_pool_kernel, n, pool))
+    declared.work(n_windows)
     return declared
 
 
@@ -281,7 +285,7 @@ def max_pool2d(
 @export(
     "nn.max_pool3d",
     differs="Where several elements are the largest, the gradient goes to the first, as in one and two "
-    "dimensions; TensorFlow's goes to all of them on the CPU, to one on a card.",
+    "dimensions; TensorFlow's goes to all of them on the CPU, to one on a GPU.",
 )
 def max_pool3d(
     input: ArrayLike,
@@ -462,7 +466,7 @@ def max_pool_with_argmax(
         padding: ``"SAME"`` or ``"VALID"``.
         data_format: ``"NHWC"``.
         output_dtype: ``tf.int64`` or ``tf.int32``.
-        include_batch_in_index: Whether indices count through the whole batch or start anew with every image.
+        include_batch_in_index: Whether indices count through the whole batch or start again with every image.
         name: A name for the op.
 
     Returns:

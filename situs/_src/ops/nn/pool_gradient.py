@@ -137,7 +137,7 @@ def _avg_grad_kernel(
 def _spread_at_once(y: torch.Tensor, x: torch.Tensor, windows: Ints, laid: Slide) -> torch.Tensor:
     """The same with the padding made part of the tensor.
 
-    PyTorch lacks padding on one side, and up to 2.12 gets any padding wrong if channels are last, on a card
+    PyTorch lacks padding on one side, and up to 2.12 gets any padding wrong if channels are last, on a GPU
     (its issue 188344).
     """
     shares, padded = y / _counts(x, windows, laid), functional.pad(x, laid.amounts())

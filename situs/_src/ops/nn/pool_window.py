@@ -1,4 +1,4 @@
-"""How the windows of pooling lie, and how PyTorch is to be asked for them.
+"""The windows of pooling, and the corresponding arguments for PyTorch.
 
 PyTorch pads both sides alike, and by half a window at most. `fit_to` finds arguments for which PyTorch's windows
 include TensorFlow's; most often the two are the same.

@@ -1,11 +1,11 @@
-"""A long short-term memory taken through all steps of a sequence in one op.
+"""A long short-term memory over all steps of a sequence in one op.
 
     z           steps x batch x 4 units: what the inputs add to the gates, for all steps at once
     recurrent   units x 4 units: what the output of one step adds to those of the next
 
-The gates stand side by side: input, forget, candidate, output. In a loop, each of the twenty operations of a step would
-be called from Python; here a step is eight calls of PyTorch's, on the way back six, and what needs no state is computed
-for all steps together. Gradients of the gradient are those of the same steps written with ops
+The gates are in the order input, forget, candidate, output. In a loop, each of the twenty operations of a step would be
+called from Python; here a step is eight PyTorch calls, six in the backward pass, and what does not depend on the state
+is computed for all steps together. Second derivatives are those of the same steps written with ops
 (`autodiff.recurrent`).
 """
 
@@ -32,7 +32,7 @@ from situs._src.ops.rows import Elems, Walk
 _lstm = op("LSTM", "z: T, recurrent: T, h: T, c: T -> y: T, last_h: T, last_c: T, cells: T, gates: T", T=FLOATING)
 
 
-def _multiplications(node: Operation, products: int) -> int | None:
+def multiplications(node: Operation, products: int) -> int | None:
     """Of the state with the recurrent weights, in all steps."""
     steps, across = node.inputs[0].shape, node.inputs[1].shape
     known = steps[:2].num_elements() if steps.rank else None
@@ -40,7 +40,7 @@ def _multiplications(node: Operation, products: int) -> int | None:
     return None if known is None or weights is None else products * known * weights
 
 
-_lstm.work(partial(_multiplications, products=1))
+_lstm.work(partial(multiplications, products=1))
 
 
 @_lstm.shape
@@ -91,7 +91,7 @@ _lstm_grad = op(
     " -> dz: T, drecurrent: T, dfirst_h: T, dfirst_c: T",
     T=FLOATING,
 )  # z is what gradients of this one flow to
-_lstm_grad.work(partial(_multiplications, products=2))
+_lstm_grad.work(partial(multiplications, products=2))
 _lstm_grad.shape(lambda z, recurrent, h, c, y, cells, gates, dy, dh, dc: (gates, recurrent, h, c))
 
 

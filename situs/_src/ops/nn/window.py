@@ -1,6 +1,6 @@
-"""Windows that slide over a tensor: what convolution and pooling have in common.
+"""Sliding windows: the common part of convolution and pooling.
 
-`slide` answers how many windows fit and how much padding they take, exactly as TensorFlow does:
+`slide` computes how many windows fit and how much padding they take, exactly as TensorFlow does:
 ``SAME`` puts the odd element of padding at the end. Strides and dilations are vectors with one
 entry per dimension of the input, in the order of the data format (``(1, 2, 2, 1)`` for ``NHWC``).
 
@@ -135,7 +135,7 @@ def as_padding(padding: PaddingLike, n: int) -> tuple[str, tuple[int, ...]]:
     """The kind of padding, and the amounts when they are explicit.
 
     Raises:
-        InvalidArgumentError: it is no kind of padding, nor a pair for each dimension.
+        InvalidArgumentError: it is not a kind of padding, nor a pair for each dimension.
     """
     if isinstance(padding, str):
         if padding in ("SAME", "VALID"):

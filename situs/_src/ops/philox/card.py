@@ -1,7 +1,7 @@
-"""Philox on a card: one launch of a Triton kernel for a draw, with the numbers of the CPU.
+"""Philox on a GPU: one launch of a Triton kernel per draw, with the same numbers as on the CPU.
 
-PyTorch's packages for CUDA bring Triton with them. Where it is missing, PyTorch's ops make the same numbers, in about a
-hundred launches. A kernel is compiled when it is first used, and Triton keeps it for later processes.
+PyTorch's packages for CUDA include Triton. Without it, PyTorch's ops compute the same numbers, in about a hundred
+launches. A kernel is compiled at first use, and Triton caches it for later processes.
 """
 
 from __future__ import annotations

@@ -7,11 +7,15 @@
 
 A tensor whose size is no multiple of a block's outputs leaves the rest of its last block unused. A position may lie in
 the memory of the device (`words.Placed`).
+
+A compiler is shown such a draw as one operator, ``situs::draw``, which it calls as it is: fused with what takes the
+numbers, each of them would cost a block of its own, ten rounds of products of 64 bits.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
 import numpy as np
 import torch
@@ -20,6 +24,8 @@ from situs._src.base.streams import Position
 from situs._src.ops.philox import card, compiled
 from situs._src.ops.philox.floats import normals, uniforms
 from situs._src.ops.philox.words import PER_BLOCK, Begin, Placed, words, words_at
+from situs._src.runtime.eager.own_operators import declare
+from situs._src.runtime.eager.shown import is_shown
 
 _RESERVED_WORDS = 256  # of each output of a truncated normal
 _EDGE = 2.0
@@ -29,6 +35,8 @@ _PRODUCTS_FIT = 2**31  # what a remainder times 2**32 may be below to fit into i
 
 def uniform(sizes: tuple[int, ...], dtype: torch.dtype, begin: Begin, device: torch.device) -> torch.Tensor:
     """Numbers of [0, 1)."""
+    if is_shown() and isinstance(begin, Placed):
+        return _whole("uniform", sizes, dtype, begin)
     found = _quick("uniform", sizes, dtype, begin, device)
     if found is not None:
         return found
@@ -38,6 +46,8 @@ def uniform(sizes: tuple[int, ...], dtype: torch.dtype, begin: Begin, device: to
 
 def normal(sizes: tuple[int, ...], dtype: torch.dtype, begin: Begin, device: torch.device) -> torch.Tensor:
     """Numbers of the normal distribution with mean 0 and deviation 1."""
+    if is_shown() and isinstance(begin, Placed):
+        return _whole("normal", sizes, dtype, begin)
     found = _quick("normal", sizes, dtype, begin, device)
     if found is not None:
         return found
@@ -47,6 +57,8 @@ def normal(sizes: tuple[int, ...], dtype: torch.dtype, begin: Begin, device: tor
 
 def truncated_normal(sizes: tuple[int, ...], dtype: torch.dtype, begin: Begin, device: torch.device) -> torch.Tensor:
     """Numbers of the normal distribution that lie within two deviations."""
+    if is_shown() and isinstance(begin, Placed):
+        return _whole("truncated", sizes, dtype, begin)
     found = _quick("truncated", sizes, dtype, begin, device)
     if found is not None:
         return found
@@ -112,7 +124,7 @@ def _per_block(dtype: torch.dtype) -> int:
 def _quick(
     what: str, sizes: tuple[int, ...], dtype: torch.dtype, begin: Begin, device: torch.device
 ) -> torch.Tensor | None:
-    """The draw by C on the CPU, or by Triton on a card; None where PyTorch's ops have to make it."""
+    """The draw by C on the CPU, or by Triton on a GPU; None where PyTorch's ops have to make it."""
     if dtype is not torch.float32 or math.prod(sizes) >= _MOST_AT_ONCE:
         return None
     if device.type == "cuda":
@@ -120,3 +132,23 @@ def _quick(
         return None if on_card is None else on_card.fill(what, begin, sizes, device)
     quick = compiled.functions() if device.type == "cpu" else None
     return None if quick is None or isinstance(begin, Placed) else quick.fill(what, begin, sizes, device)
+
+
+# To a compiler.
+
+
+def _draw(what: str, place: torch.Tensor, is_seed: bool, sizes: Sequence[int], dtype: torch.dtype) -> torch.Tensor:
+    make = {"uniform": uniform, "normal": normal, "truncated": truncated_normal}[what]
+    return make(tuple(sizes), dtype, Placed(place, is_seed), place.device)
+
+
+def _drawn(what: str, place: torch.Tensor, is_seed: bool, sizes: Sequence[int], dtype: torch.dtype) -> torch.Tensor:
+    return torch.empty(list(sizes), dtype=dtype, device=place.device)
+
+
+_DRAW = declare("draw(str what, Tensor place, bool is_seed, int[] sizes, ScalarType dtype) -> Tensor", _draw, _drawn)
+
+
+def _whole(what: str, sizes: tuple[int, ...], dtype: torch.dtype, begin: Placed) -> torch.Tensor:
+    """A draw as one operator of PyTorch's."""
+    return _DRAW(what, begin.words, begin.is_seed, list(sizes), dtype)

@@ -6,8 +6,9 @@ numbers is made of two unit floats by Box and Muller:
     u, v  ->  sqrt(-2 log(max(u, 1e-7)))  *  (sin 2 pi v, cos 2 pi v)
 
 TensorFlow calls the C library for the logarithm and the sine of float32. Those of glibc, since 2.28, are polynomials in
-float64 rounded at the end; the same polynomials are here, so that a number is the same to the bit on every device, and
-whatever C library there is. With another library, TensorFlow itself may differ in the last bit.
+float64, rounded at the end, with tables from Arm Optimized Routines (see NOTICE). The same polynomials are used here,
+so that numbers are equal bit for bit on every device, whatever the C library is. With another library, TensorFlow
+itself may differ in the last bit.
 
 For float64 the functions are PyTorch's: they may differ from the C library's in the last bit.
 """

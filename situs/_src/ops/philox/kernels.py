@@ -1,25 +1,20 @@
 """The Triton kernels of `card`: a lane makes a block, or a group of a truncated normal.
 
 The arithmetic is that of `words` and `floats`, operation by operation: products and sums are not fused
-(``enable_fp_fusion=False``), and the logarithm, sine and cosine are computed in float64, which every card has.
+(``enable_fp_fusion=False``), and the logarithm, sine and cosine are computed in float64, which every GPU has.
 
-Where a draw begins is given in numbers, or lies in the memory of the card (`words.Placed`), where the kernel reads it:
+Where a draw begins is given in numbers, or lies in the memory of the GPU (`words.Placed`), where the kernel reads it:
 
     GIVEN      key, low, high                     three integers of 64 bits: known on the host
     SEED       place -> two integers              scrambled by every program of the kernel for itself
     POSITION   place -> key, low, high
 
-A draw is one launch and one allocation, without any other op. Triton's own way to launch looks at every argument
-anew, to find the kernel that was compiled for such. Here these are always of one kind (integers of 64 bits, memory
-that the allocator has aligned), so the kernel that the first launch on a card has found is kept, and
-launched by what Triton gives it for that: ``kernel[grid](*arguments)``.
+A draw is one launch and one allocation, without any other op. `launch` has how it is launched.
 """
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
-from typing import Any
 
 import torch
 import triton  # type: ignore[import-not-found, unused-ignore]
@@ -27,15 +22,15 @@ import triton.language as tl  # type: ignore[import-not-found, unused-ignore]
 
 from situs._src.base.streams import WORD, Position
 from situs._src.ops.philox import floats
+from situs._src.ops.philox.launch import Kernel
 from situs._src.ops.philox.words import SCRAMBLING_KEY as SCRAMBLING
-from situs._src.ops.philox.words import Begin
+from situs._src.ops.philox.words import Begin, Placed
 
 LANES = 256
 _UNIFORM, _NORMAL, _TRUNCATED = 0, 1, 2
 _KINDS = {"uniform": _UNIFORM, "normal": _NORMAL, "truncated": _TRUNCATED}
 _GIVEN, _SEED, _POSITION = 0, 1, 2
 _PLAIN = ["count", "key", "low", "high", "place"]  # compiled for any
-_OPTIONS = {"enable_fp_fusion": False}
 
 UNIFORM, TRUNCATED = tl.constexpr(_UNIFORM), tl.constexpr(_TRUNCATED)
 GIVEN, SEED = tl.constexpr(_GIVEN), tl.constexpr(_SEED)
@@ -117,12 +112,12 @@ def _normals(first, second, table):  # type: ignore[no-untyped-def]
 @triton.jit(do_not_specialize=_PLAIN)  # type: ignore[untyped-decorator, unused-ignore]
 def _fill(  # type: ignore[no-untyped-def]
     out,
+    place,
+    table,
     count: tl.int64,
     key: tl.int64,
     low: tl.int64,
     high: tl.int64,
-    place,
-    table,
     kind: tl.constexpr,
     source: tl.constexpr,
     lanes: tl.constexpr,
@@ -163,11 +158,11 @@ def _fill(  # type: ignore[no-untyped-def]
 def _fill_words(  # type: ignore[no-untyped-def]
     out,
     offsets,
+    place,
     count: tl.int64,
     key: tl.int64,
     low: tl.int64,
     high: tl.int64,
-    place,
     source: tl.constexpr,
     lanes: tl.constexpr,
 ):
@@ -183,74 +178,55 @@ def _fill_words(  # type: ignore[no-untyped-def]
 
 # Launches.
 
-
-class _Kernel:
-    """A kernel of Triton's, launched with arguments that are always of the same kinds: see above.
-
-    Args:
-        function: The kernel.
-    """
-
-    def __init__(self, function: Any) -> None:
-        self._function = function
-        self._compiled: dict[tuple[int, tuple[int, ...]], Any] = {}  # by the number of a card, and constants
-
-    def launch(self, device: torch.device, blocks: int, arguments: Sequence[Any], constants: tuple[int, ...]) -> None:
-        """Orders the kernel on a card.
-
-        Args:
-            device: The card.
-            blocks: How many programs it consists of.
-            arguments: Integers and tensors; the first is memory of its own.
-            constants: The last arguments, which it is compiled for.
-        """
-        current = torch.cuda.current_device()
-        index = current if device.index is None else device.index
-        if index != current:  # Triton launches on the current card
-            with torch.cuda.device(index):
-                self.launch(device, blocks, arguments, constants)
-            return
-        compiled = self._compiled.get((index, constants))
-        if compiled is None:
-            made = self._function[blocks,](*arguments, *constants, **_OPTIONS)
-            self._compiled[index, constants] = made
-            return
-        plain = [each if type(each) is int else each.data_ptr() for each in arguments]
-        compiled[blocks, 1, 1](*plain, *constants)
-
-
-_fill_kernel, _words_kernel = _Kernel(_fill), _Kernel(_fill_words)
+_fill_kernel = Kernel(_fill, enable_fp_fusion=False)
+_words_kernel = Kernel(_fill_words, enable_fp_fusion=False)
 _tables: dict[torch.device, torch.Tensor] = {}
 
 
-def _table(device: torch.device) -> torch.Tensor:
-    """What the logarithm looks up, on a card."""
-    found = _tables.get(device)
-    if found is None:
-        both = (*floats.LOG_INVERSES, *floats.LOG_CENTRES)
-        found = _tables[device] = torch.tensor(both, dtype=torch.float64, device=device)
-    return found
+def _new_table(device: torch.device) -> torch.Tensor:
+    """What the logarithm looks up, on a GPU."""
+    made = torch.tensor((*floats.LOG_INVERSES, *floats.LOG_CENTRES), dtype=torch.float64, device=device)
+    return _tables.setdefault(device, made)
 
 
-def _where(begin: Begin, unused: torch.Tensor) -> tuple[int, int, int, torch.Tensor, int]:
-    """A position as a kernel takes it: in numbers, as memory with some in the place of the other, and which counts."""
-    if not isinstance(begin, Position):
-        return 0, 0, 0, begin.words.contiguous(), _SEED if begin.is_seed else _POSITION
-    words = (begin.key, begin.counter % WORD, begin.counter // WORD)
-    key, low, high = (word - WORD if word >= WORD // 2 else word for word in words)
-    return key, low, high, unused, _GIVEN
+def _words_of(begin: Position) -> tuple[int, int, int]:
+    """A key and a counter as a kernel takes them: words of 64 bits with their sign."""
+    key, counter = begin
+    low, high = counter & _MASK, counter >> 64
+    return key - (key & _SIGN) * 2, low - (low & _SIGN) * 2, high - (high & _SIGN) * 2
+
+
+_SIGN, _MASK = WORD // 2, WORD - 1  # the bit of a word that counts 2**63, with a sign -2**63
+_NOWHERE = (0, 0, 0)
 
 
 def fill(what: str, begin: Begin, sizes: Sequence[int], device: torch.device) -> torch.Tensor:
     """Numbers of float32 that are uniform, normal or truncated normal."""
     made = torch.empty(sizes, dtype=torch.float32, device=device)
-    count = math.prod(sizes)
+    count = made.numel()
     if count:
-        table = _table(device)
-        key, low, high, place, source = _where(begin, table)
-        arguments = (made, count, key, low, high, place, table)
-        _fill_kernel.launch(device, -(-count // (4 * LANES)), arguments, (_KINDS[what], source, LANES))
+        table = _tables.get(device)
+        if table is None:
+            table = _new_table(device)
+        programs = -(-count // (4 * LANES))
+        if isinstance(begin, Position):
+            constants = _GIVEN_CONSTANTS[what]
+            _fill_kernel.launch(
+                made.get_device(), programs, (made, table, table), (count, *_words_of(begin)), constants
+            )
+        else:
+            place, source = _placed(begin)
+            constants = (_KINDS[what], source, LANES)
+            _fill_kernel.launch(made.get_device(), programs, (made, place, table), (count, *_NOWHERE), constants)
     return made
+
+
+_GIVEN_CONSTANTS = {what: (kind, _GIVEN, LANES) for what, kind in _KINDS.items()}
+
+
+def _placed(begin: Placed) -> tuple[torch.Tensor, int]:
+    """A position in memory as a kernel takes it, and what it is there."""
+    return begin.words.contiguous(), _SEED if begin.is_seed else _POSITION
 
 
 def words_at(begin: Begin, offsets: torch.Tensor) -> torch.Tensor:
@@ -259,7 +235,10 @@ def words_at(begin: Begin, offsets: torch.Tensor) -> torch.Tensor:
     count = offsets.numel()
     if count:
         given = offsets.contiguous()
-        key, low, high, place, source = _where(begin, given)
-        arguments = (made, given, count, key, low, high, place)
-        _words_kernel.launch(offsets.device, -(-count // LANES), arguments, (source, LANES))
+        if isinstance(begin, Position):
+            place, source, numbers = given, _GIVEN, _words_of(begin)
+        else:
+            (place, source), numbers = _placed(begin), _NOWHERE
+        tensors = (made, given, place)
+        _words_kernel.launch(made.get_device(), -(-count // LANES), tensors, (count, *numbers), (source, LANES))
     return made
