@@ -1,13 +1,13 @@
 """Ragged tensors: ``tf.RaggedTensor`` and ``tf.ragged``.
 
-tensor.py      the tensor and its spec: values, and where the rows of them begin
+tensor.py      the tensor and its spec: values and row splits
 making.py      from lists, lengths, dense and sparse tensors
-rows.py        rows by number, one behind the other, sliced
+rows.py        rows by index, concatenated, sliced
 strings.py     strings in parts
 parsing.py     records of named lists
-dispatch.py    what ops do with ragged tensors: element by element, reductions, joining
+dispatch.py    what ops do with ragged tensors: elementwise, reductions, joining
 
-All is made of ops on the values and the splits, so gradients go through the values.
+Everything is built from ops on the values and the splits, so gradients flow through the values.
 """
 
 from situs._src.ragged import dispatch, tensor  # noqa: F401 - the first says what ops do with the second

@@ -1,10 +1,10 @@
-"""What ops do with ragged tensors.
+"""Ops on ragged tensors.
 
-element by element     the elements change, the rows stay: ``rt + 1``, ``tf.strings.lower(rt)``
-reductions             along the rows, or along the numbers of the rows
+elementwise            the elements change, the rows stay: ``rt + 1``, ``tf.strings.lower(rt)``
+reductions             along the rows, or across them
 joining and choosing   ``tf.concat``, ``tf.stack``, ``tf.expand_dims``, ``tf.gather``
 
-Other ops refuse a ragged tensor in words.
+Other ops reject a ragged tensor with an explanation.
 """
 
 from __future__ import annotations
@@ -12,29 +12,41 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+
 from situs._src.base import dtype as dt
-from situs._src.base.errors import ArgumentError, DTypeError, shown
+from situs._src.base.errors import ArgumentError, DTypeError, InvalidArgumentError, UnimplementedError, shown
 from situs._src.base.export import export
 from situs._src.base.tensor import Tensor, read
 from situs._src.base.tree import flatten
-from situs._src.ir.registry.op import Op
+from situs._src.ir.graph.context import control_dependencies
+from situs._src.ir.registry.op import Op, find_op
 from situs._src.ir.registry.traits import EACH_VALUE, ELEMENTWISE
-from situs._src.ops.array import broadcast_to, reshape
+from situs._src.ops.array import broadcast_to, identity, reshape
 from situs._src.ops.array import shape as shape_of
+from situs._src.ops.array import size as size_of
 from situs._src.ops.cast import cast
-from situs._src.ops.constant import convert_to_tensor, fill
+from situs._src.ops.compare import equal, logical_and
+from situs._src.ops.constant import convert_to_tensor, fill, zeros_like
+from situs._src.ops.constant import range as range_of
 from situs._src.ops.cumulative import (
     unsorted_segment_max,
     unsorted_segment_min,
     unsorted_segment_prod,
     unsorted_segment_sum,
 )
+from situs._src.ops.debug import assert_equal
 from situs._src.ops.gather import gather, gather_nd
-from situs._src.ops.join import concat
-from situs._src.ops.reduce import reduce_max
-from situs._src.ragged.making import flat_places
+from situs._src.ops.join import concat, tile
+from situs._src.ops.join import stack as pack
+from situs._src.ops.math import minimum
+from situs._src.ops.rearrange import reverse
+from situs._src.ops.reduce import reduce_all, reduce_max
+from situs._src.ops.static_value import get_static_value
+from situs._src.ragged.gathering import gather_rows
 from situs._src.ragged.rows import expanded, gathered, joined
-from situs._src.ragged.tensor import RaggedTensor, splits_of
+from situs._src.ragged.shape import DynamicRaggedShape
+from situs._src.ragged.tensor import RaggedTensor, once, splits_of
 from situs._src.runtime.dispatch import on_composite
 from situs._src.runtime.eager.tensor import EagerTensor
 
@@ -59,38 +71,133 @@ on_composite[RaggedTensor] = _run
 
 
 def _each(op: Op, inputs: tuple[Any, ...], attrs: dict[str, Any], name: str | None) -> Any:
-    like = next(each for each in flatten(list(inputs)) if isinstance(each, RaggedTensor))
+    given = [
+        [_given(item, inputs) for item in value] if _lists_tensors(value) else _given(value, inputs) for value in inputs
+    ]
+    alone = [item for value in given for item in (value if isinstance(value, list) else [value])]
+    rank = max([item.shape.rank or 0 for item in alone if isinstance(item, (RaggedTensor, Tensor))])
+    rows = next((_first_size(item) for item in alone if _first_size(item) != 1 and _rank(item) == rank), 1)
+    given = [
+        [_grown(item, rank, rows) for item in value] if isinstance(value, list) else _grown(value, rank, rows)
+        for value in given
+    ]
+    ragged = [item for item in flatten(given) if isinstance(item, RaggedTensor)]
+    like = max(ragged, key=lambda each: each.ragged_rank)  # the result has its rows
     args = [
-        [_flat(item, like) for item in value] if isinstance(value, list) else _flat(value, like) for value in inputs
+        [flat_for(item, like) for item in value] if isinstance(value, list) else flat_for(value, like)
+        for value in given
     ]
     return like.with_flat_values(op(*args, name=name, **attrs))
 
 
-def _flat(value: Any, like: RaggedTensor) -> Any:
-    """A value as elements that go with those of a ragged tensor."""
+def _lists_tensors(value: object) -> bool:
+    """Whether an input is a list of tensors, not one tensor that is written as a list."""
+    return isinstance(value, list) and any(isinstance(item, RaggedTensor) for item in value)
+
+
+def _rank(value: Any) -> int | None:
+    return value.shape.rank if isinstance(value, (RaggedTensor, Tensor)) else 0
+
+
+def _first_size(value: Any) -> int | None:
+    return value.shape[0] if _rank(value) else 1
+
+
+def _grown(value: Any, rank: int, rows: int | None) -> Any:
+    """A ragged tensor with so many dimensions; its one row is repeated if others have more."""
+    if not isinstance(value, RaggedTensor) or value.shape.rank is None:
+        return value
+    while value.shape.rank < rank:
+        value = expanded(value, 0)
+    if value.shape[0] == 1 and rows not in (1, None):
+        value = gathered(value, fill([rows], cast(0, value.row_splits.dtype)))
+    return value
+
+
+def _given(value: Any, inputs: tuple[Any, ...]) -> Any:
+    """An input as a tensor, unless it is a number of the program's, which goes with everything."""
+    value = read(value)
+    if isinstance(value, (RaggedTensor, Tensor)) or np.isscalar(value) or value is None:
+        return value
+    made = convert_to_tensor(value)
+    dtype = next(each.dtype for each in flatten(list(inputs)) if isinstance(each, RaggedTensor))
+    weak = isinstance(value, (list, tuple)) and not made.dtype.is_bool and made.dtype is not dtype
+    return convert_to_tensor(value, dtype) if weak else made
+
+
+def flat_for(value: Any, like: RaggedTensor) -> Any:
+    """A value as elements that go with those of a ragged tensor: what has size 1 in a dimension is repeated along it.
+
+    Raises:
+        InvalidArgumentError: its rows are others.
+    """
     if isinstance(value, RaggedTensor):
-        _check_rows(value, like)
-        return value.flat_values
-    given = read(value)
-    if not isinstance(given, Tensor) or given.shape.rank == 0:
-        return value
-    inner = (like.flat_values.shape.rank or 1) - 1
-    if given.shape.rank is not None and given.shape.rank <= inner:
-        return value
-    sizes = like.bounding_shape()
-    return gather_nd(broadcast_to(given, sizes), flat_places(like))
+        outer = value.ragged_rank
+        if outer == like.ragged_rank:
+            return _of_the_same_rows(value, like)
+        if value.shape.rank != like.shape.rank:
+            raise ArgumentError(f"The rows of {shown(value)} and {shown(like)} differ in how deep they are nested.")
+        flat: Any = _of_the_same_rows(value, like, outer)
+    else:
+        outer, flat = 0, value
+        inner = (like.flat_values.shape.rank or 1) - 1
+        if not isinstance(value, Tensor) or value.shape.rank is None or value.shape.rank <= inner:
+            return value
+        missing = (like.shape.rank or value.shape.rank) - value.shape.rank
+        flat = reshape(value, concat([fill([missing], 1), shape_of(value)], 0)) if missing else value
+    levels, positions = _places(like)
+    lengths = [like.nrows(), *like.nested_row_lengths()]
+    columns = [levels[outer] if outer else _along_size(levels[0], flat, 0, lengths[0], like)]
+    for number, position in enumerate(positions[outer:], 1):
+        columns.append(_along_size(position, flat, number, lengths[outer + number], like))
+    return gather_nd(flat, pack(columns, 1))
 
 
-def _check_rows(one: RaggedTensor, other: RaggedTensor) -> None:
-    if one.ragged_rank != other.ragged_rank:
+def _along_size(position: Any, flat: Any, axis: int, lengths: Any, like: RaggedTensor) -> Any:
+    """Where elements stand along a dimension of a dense tensor, whose size is 1 or the length of all rows."""
+    size = flat.shape[axis]
+    if size == 1:
+        return zeros_like(position)
+    dynamic = cast(shape_of(flat)[axis], position.dtype)
+    if size is None:
+        return minimum(position, dynamic - 1)
+    said = f"Inputs have incompatible shapes: a dimension of size {size} and the rows of {like.shape}."
+    with control_dependencies([assert_equal(cast(lengths, position.dtype), dynamic, message=said)]):
+        return identity(position)
+
+
+def _places(rt: RaggedTensor) -> tuple[list[Any], list[Any]]:
+    """Of each innermost element the number of its row, at each level; and its position in the rows of each level."""
+    ids, positions = rt.value_rowids(), rt.positions()
+    if not isinstance(rt.values, RaggedTensor):
+        return [ids], [positions]
+    levels, inner = _places(rt.values)
+    return [gather(ids, levels[0]), *levels], [gather(positions, levels[0]), *inner]
+
+
+def _of_the_same_rows(one: RaggedTensor, other: RaggedTensor, levels: int | None = None) -> Tensor:
+    """The innermost values of a ragged tensor that has the rows of another, at the first levels or at all.
+
+    Raises:
+        InvalidArgumentError: it has not, which in a graph is found when this runs.
+    """
+    if levels is None and one.ragged_rank != other.ragged_rank:
         raise ArgumentError(f"The rows of {shown(one)} and {shown(other)} differ in how deep they are nested.")
-    for mine, theirs in zip(one.nested_row_splits, other.nested_row_splits, strict=True):
-        if mine is theirs or not isinstance(mine, EagerTensor) or not isinstance(theirs, EagerTensor):
+    values: Tensor = one.flat_values
+    for mine, theirs in zip(one.nested_row_splits[:levels], other.nested_row_splits[:levels], strict=True):
+        if mine is theirs:
             continue
-        if mine.numpy().tolist() != theirs.numpy().tolist():
-            raise ArgumentError(
+        if not isinstance(mine, EagerTensor) or not isinstance(theirs, EagerTensor):
+            mine, theirs = cast(mine, dt.int64), cast(theirs, dt.int64)
+            one_size = equal(size_of(mine), size_of(theirs))
+            count = minimum(size_of(mine), size_of(theirs))
+            same = logical_and(one_size, reduce_all(equal(mine[:count], theirs[:count])))
+            values = once(values, (same, "Inputs have incompatible shapes: the rows have other lengths. The values:"))
+        elif mine.numpy().tolist() != theirs.numpy().tolist():
+            raise InvalidArgumentError(
                 f"Inputs have incompatible shapes: the rows of {shown(one)} and {shown(other)} have other lengths."
             )
+    return values
 
 
 @export("ragged.map_flat_values")
@@ -115,14 +222,12 @@ def map_flat_values(op: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
     def values(value: Any) -> Any:
         if isinstance(value, RaggedTensor):
             found.append(value)
-            return value.flat_values
+            return _of_the_same_rows(value, found[0])
         return [values(item) for item in value] if isinstance(value, list) else value
 
     if not callable(op):
         raise DTypeError(f"`op` is a function, got {shown(op)}.")
     given, named = [values(arg) for arg in args], {name: values(arg) for name, arg in kwargs.items()}
-    for other in found[1:]:
-        _check_rows(other, found[0])
     made = op(*given, **named)
     return found[0].with_flat_values(made) if found else made
 
@@ -226,25 +331,7 @@ def _expand_dims(inputs: tuple[Any, ...], attrs: dict[str, Any]) -> Any:
 
 def _gather(inputs: tuple[Any, ...], attrs: dict[str, Any]) -> Any:
     params, indices, *rest = inputs
-    axis = int(rest[0]) if rest else 0
-    if axis or attrs.get("batch_dims"):
-        raise DTypeError("Rows of ragged tensors are gathered along the first axis, without batch dimensions.")
-    if isinstance(indices, RaggedTensor):
-        return indices.with_flat_values(
-            _gather((params, indices.flat_values), {})
-            if isinstance(params, RaggedTensor)
-            else gather(params, indices.flat_values)
-        )
-    given = convert_to_tensor(indices)
-    if given.shape.rank == 0:
-        return params[given]
-    if given.shape.rank == 1:
-        return gathered(params, given)
-    sizes = shape_of(given, params.row_splits.dtype)
-    rows = gathered(params, reshape(given, [-1]))
-    for axis_ in range((given.shape.rank or 1) - 1, 0, -1):
-        rows = RaggedTensor.from_uniform_row_length(rows, sizes[axis_], validate=False)
-    return rows
+    return gather_rows(params, indices, int(rest[0]) if rest else None, int(attrs.get("batch_dims", 0)))
 
 
 def _size(inputs: tuple[Any, ...], attrs: dict[str, Any]) -> Any:
@@ -253,40 +340,48 @@ def _size(inputs: tuple[Any, ...], attrs: dict[str, Any]) -> Any:
     return cast(count_all(inputs[0]), attrs.get("out_type", dt.int32))
 
 
-class RaggedShape:
-    """What ``tf.shape`` says of a ragged tensor: the sizes of its dimensions, as far as all rows have them.
-
-    Args:
-        rows: The ragged tensor.
-        dtype: The dtype of the sizes.
-    """
-
-    def __init__(self, rows: RaggedTensor, dtype: Any) -> None:
-        self._rows, self.dtype = rows, dtype
-
-    @property
-    def rank(self) -> int | None:
-        """The number of dimensions."""
-        return self._rows.shape.rank
-
-    def __getitem__(self, axis: Any) -> Any:
-        rank = self.rank
-        number = axis + rank if axis < 0 and rank is not None else axis
-        if number == 0:
-            return self._rows.nrows(self.dtype)
-        known = self._rows.shape[number]
-        if known is not None:
-            return convert_to_tensor(known, self.dtype)
-        if number <= self._rows.ragged_rank:
-            raise ArgumentError(f"Index {axis} is not uniform: the rows of {shown(self._rows)} differ in length.")
-        return shape_of(self._rows.flat_values, self.dtype)[number - self._rows.ragged_rank]
-
-    def __repr__(self) -> str:
-        return f"<RaggedShape of {self._rows.shape}>"
+def _shape(inputs: tuple[Any, ...], attrs: dict[str, Any]) -> DynamicRaggedShape:
+    return DynamicRaggedShape.from_tensor(inputs[0], attrs.get("out_type", dt.int32))
 
 
-def _shape(inputs: tuple[Any, ...], attrs: dict[str, Any]) -> RaggedShape:
-    return RaggedShape(inputs[0], attrs.get("out_type", dt.int32))
+def _tile(inputs: tuple[Any, ...], attrs: dict[str, Any]) -> Any:
+    made, counts = inputs[0], get_static_value(inputs[1])
+    if counts is None or len(counts) != made.shape.rank:
+        raise ArgumentError(
+            f"`multiples` has a known number for each dimension of {made.shape}, got {shown(inputs[1])}."
+        )
+    for axis, count in enumerate(int(each) for each in counts):
+        if axis == 0:
+            made = gathered(made, tile(range_of(made.nrows()), [count]))
+        elif count == 0:
+            raise UnimplementedError(f"A ragged tensor is repeated at least once along dimension {axis}, got 0.")
+        elif count > 1:
+            made = joined([made] * count, axis)
+    return made
+
+
+def _reverse(inputs: tuple[Any, ...], attrs: dict[str, Any]) -> Any:
+    made, axes = inputs[0], get_static_value(inputs[1])
+    rank = made.shape.rank
+    if axes is None or rank is None:
+        raise ArgumentError(f"`axis` is known numbers, and the rank of the tensor is known; got {shown(inputs[1])}.")
+    for axis in np.reshape(axes, [-1]).tolist():
+        if not -rank <= axis < rank:
+            raise ArgumentError(f"`axis`={axis} must be in range [{-rank}, {rank}) for a ragged tensor of rank {rank}.")
+        made = _reversed(made, axis % rank)
+    return made
+
+
+def _reversed(value: Any, axis: int) -> Any:
+    if not isinstance(value, RaggedTensor):
+        return reverse(value, [axis])
+    if axis == 0:
+        return gathered(value, value.nrows() - 1 - range_of(value.nrows()))
+    if axis > 1:
+        return value.with_values(_reversed(value.values, axis - 1))
+    ids = value.value_rowids()
+    last = gather(value.row_limits(), ids) - 1
+    return value.with_values(gather(value.values, last - value.positions()))
 
 
 def _identity(inputs: tuple[Any, ...], attrs: dict[str, Any]) -> Any:
@@ -302,7 +397,35 @@ _SPECIAL: dict[str, Callable[..., Any]] = {
     "Size": _size,
     "Shape": _shape,
     "Identity": _identity,
+    "Tile": _tile,
+    "ReverseV2": _reverse,
+    "BroadcastTo": lambda inputs, attrs: _run_shaped(find_op("BroadcastTo"), inputs, attrs, None),
 }
+
+
+# Ops that take the shape of a ragged tensor.
+
+
+def _run_shaped(op: Op, inputs: tuple[Any, ...], attrs: dict[str, Any], name: str | None) -> Any:
+    """Runs an op of which one input is the shape of a ragged tensor."""
+    if op.name in ("Fill", "Full"):
+        shape, *rest = inputs
+        return shape.rows_of(op(shape.inner_shape, *rest, name=name, **attrs))
+    value: Any
+    value, shape = inputs if len(inputs) == 2 else (None, None)
+    if op.name == "Reshape" and isinstance(shape, DynamicRaggedShape):
+        flat = value.flat_values if isinstance(value, RaggedTensor) else value
+        return shape.rows_of(op(flat, shape.inner_shape, name=name, **attrs))
+    if op.name == "BroadcastTo" and isinstance(shape, DynamicRaggedShape):
+        like = shape.rows_of(fill(shape.inner_shape, 0))
+        if not isinstance(like, RaggedTensor):
+            return broadcast_to(value, shape.inner_shape)
+        flat = flat_for(_given(value, (like,)), like)
+        return like.with_flat_values(broadcast_to(flat, shape.inner_shape))
+    raise DTypeError(f"{op.name} takes no DynamicRaggedShape: {shown(inputs)}")
+
+
+on_composite[DynamicRaggedShape] = _run_shaped
 
 
 @export("ragged.stack")
@@ -358,7 +481,7 @@ def boolean_mask(data: Any, mask: Any, name: str | None = None) -> Any:
 
             return gathered(rows, reshape(where(chosen), [-1]))
         kept = RaggedTensor.from_tensor(chosen)
-    _check_rows(rows, kept)
+    rows = rows.with_flat_values(_of_the_same_rows(rows, kept))
     if rows.ragged_rank > 1:
         return rows.with_values(boolean_mask(rows.values, kept.values))
     counts = unsorted_segment_sum(cast(kept.values, dt.int64), kept.value_rowids(), kept.nrows())

@@ -173,7 +173,7 @@ def from_sparse(st_input: Any) -> RaggedTensor:
 
     Raises:
         TypeError: it is no sparse tensor.
-        ValueError: it is no matrix.
+        ValueError: it is not a matrix.
     """
     if not isinstance(st_input, SparseTensor):
         raise DTypeError(f"Expected SparseTensor, got {shown(st_input)}.")

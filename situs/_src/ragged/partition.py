@@ -19,7 +19,9 @@ from situs._src.ops.array import shape as shape_of
 from situs._src.ops.cast import cast
 from situs._src.ops.constant import convert_to_tensor
 from situs._src.ops.constant import range as range_of
+from situs._src.ops.join import concat
 from situs._src.ragged.tensor import RaggedTensor, as_integers
+from situs._src.runtime.eager.tensor import EagerTensor
 
 
 @export("experimental.RowPartition", v1=())
@@ -73,6 +75,30 @@ class RowPartition:
         values = range_of(cast(convert_to_tensor(nvals), starts.dtype))
         return cls(RaggedTensor.from_row_starts(values, starts, validate=validate), internal=True)
 
+    @classmethod
+    def from_row_limits(cls, row_limits: Any, validate: bool = True) -> RowPartition:
+        """Where each row ends."""
+        limits = as_integers(row_limits, "row_limits")
+        return cls.from_row_splits(concat([cast([0], limits.dtype), limits], 0), validate=validate)
+
+    @classmethod
+    def from_uniform_row_length(
+        cls, uniform_row_length: Any, nvals: Any = None, nrows: Any = None, validate: bool = True
+    ) -> RowPartition:
+        """Rows of one length: so many of them, or as many as the values fill."""
+        length = as_integers(uniform_row_length, "uniform_row_length")
+        if nvals is None and nrows is None:
+            raise ArgumentError("At least one of `nvals` and `nrows` must be given for rows of one length.")
+        count = cast(nvals, length.dtype) if nvals is not None else cast(nrows, length.dtype) * length
+        return cls(
+            RaggedTensor.from_uniform_row_length(range_of(count), length, nrows, validate=validate), internal=True
+        )
+
+    def with_uniform(self, length: int) -> RowPartition:
+        """The same rows, which are known to have one length."""
+        rows = self._rows
+        return RowPartition(RaggedTensor(rows.values, rows.row_splits, internal=True, uniform=length), internal=True)
+
     @property
     def dtype(self) -> DType:
         """The dtype of the splits: int32 or int64."""
@@ -120,5 +146,24 @@ class RowPartition:
         size = self.row_splits().shape[0]
         return None if size is None else int(size) - 1
 
+    def is_uniform(self) -> bool:
+        """Whether all rows are known to have one length."""
+        return self._rows._uniform is not None
+
+    @property
+    def static_uniform_row_length(self) -> int | None:
+        """The length of all rows; None if it is not known that they have one."""
+        return self._rows._uniform
+
+    def uniform_row_length(self) -> Any:
+        """The length of all rows, as a tensor; None if it is not known that they have one."""
+        return self._rows.uniform_row_length
+
+    def offsets_in_rows(self) -> Tensor:
+        """Where each value stands in its row."""
+        found: Tensor = self._rows.positions()
+        return found
+
     def __repr__(self) -> str:
-        return f"tf.RowPartition(row_splits={self.row_splits()!r})"
+        splits = self.row_splits()
+        return f"tf.RowPartition(row_splits={splits.numpy() if isinstance(splits, EagerTensor) else splits})"

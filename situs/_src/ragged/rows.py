@@ -1,4 +1,4 @@
-"""Rows of ragged tensors: by number, sliced, one behind the other, with dimensions put together."""
+"""Rows of ragged tensors: by index, sliced, concatenated, with dimensions merged."""
 
 from __future__ import annotations
 
@@ -6,19 +6,24 @@ from collections.abc import Callable
 from typing import Any
 
 from situs._src.base import dtype as dt
+from situs._src.base.devices.scope import here
 from situs._src.base.errors import ArgumentError, OutOfRangeError, UnimplementedError, shown
+from situs._src.base.shapes import TensorShape
 from situs._src.base.tensor import Tensor
+from situs._src.base.tree import flatten, pack_like
 from situs._src.ops.array import reshape
 from situs._src.ops.array import shape as shape_of
 from situs._src.ops.attribute import as_int
 from situs._src.ops.cast import cast
 from situs._src.ops.compare import less
-from situs._src.ops.constant import convert_to_tensor, fill
+from situs._src.ops.constant import constant, convert_to_tensor, fill
 from situs._src.ops.constant import range as range_of
 from situs._src.ops.gather import gather, where
 from situs._src.ops.join import concat, repeat
+from situs._src.ops.loop import while_loop
 from situs._src.ops.math import maximum, minimum
-from situs._src.ragged.tensor import RaggedTensor, count_of, splits_of
+from situs._src.ops.tensor_array import TensorArray
+from situs._src.ragged.tensor import RaggedTensor, RaggedTensorSpec, count_of, splits_of
 from situs._src.runtime.eager.tensor import EagerTensor
 
 _ALL = slice(None)
@@ -284,7 +289,7 @@ def _inner_size(flat: Any) -> Any:
 
 
 def mapped(rt: RaggedTensor, function: Callable[[Any], Any], signature: Any) -> Any:
-    """What a function makes of each row, stacked; rows of results may differ in length in eager code.
+    """What a function makes of each row, stacked.
 
     Args:
         rt: The rows.
@@ -294,18 +299,39 @@ def mapped(rt: RaggedTensor, function: Callable[[Any], Any], signature: Any) -> 
     from situs._src.ops.functional import map_fn
     from situs._src.ops.join import stack as stack_dense
     from situs._src.ragged.dispatch import stack
-    from situs._src.ragged.tensor import RaggedTensorSpec
 
-    is_ragged = signature is None or isinstance(signature, RaggedTensorSpec)
-    if not isinstance(rt.row_splits, EagerTensor):
-        if is_ragged:
-            raise UnimplementedError(
-                "In a graph, a function of ragged rows returns tensors of one shape: say its dtype."
-            )
+    if here.graph is not None or not isinstance(rt.row_splits, EagerTensor):
+        if signature is None:
+            return rows_of_results(function, rt, RaggedTensorSpec(rt.shape[1:], rt.dtype, rt.ragged_rank - 1))
         return map_fn(lambda number: function(rt[number]), range_of(rt.nrows()), fn_output_signature=signature)
     results = [function(row) for row in rt]
     if not results:
         dtype = rt.dtype if signature is None else getattr(signature, "dtype", signature)
         none = fill([0], "" if dtype is dt.string else cast(0, dtype))
-        return RaggedTensor.from_row_splits(none, [0]) if is_ragged else none
-    return stack(results) if is_ragged else stack_dense(results)
+        return RaggedTensor.from_row_splits(none, [0]) if signature is None else none
+    return stack(results) if signature is None else stack_dense(results)
+
+
+def rows_of_results(function: Callable[[Any], Any], elems: Any, spec: RaggedTensorSpec) -> RaggedTensor:
+    """What a function makes of each row of some elements, as rows of their own lengths.
+
+    Args:
+        function: The function.
+        elems: Tensors in any structure, ragged or not, which have as many rows.
+        spec: What the function returns.
+    """
+    if spec.ragged_rank:
+        raise UnimplementedError(f"A function that map_fn calls returns tensors, or one row of values, not {spec!r}.")
+    parts = [part if isinstance(part, RaggedTensor) else convert_to_tensor(part) for part in flatten(elems)]
+    count = cast(count_of(parts[0]), dt.int32)
+    inner = spec.shape[1:] if spec.shape.rank else TensorShape(None)
+    values = TensorArray(spec.dtype, count, infer_shape=False, element_shape=TensorShape([None]).concatenate(inner))
+    lengths = TensorArray(spec.row_splits_dtype, count, element_shape=[])
+
+    def step(number: Any, values: TensorArray, lengths: TensorArray) -> tuple[Any, TensorArray, TensorArray]:
+        made = convert_to_tensor(function(pack_like(elems, [part[number] for part in parts])), spec.dtype)
+        length = shape_of(made, spec.row_splits_dtype)[0]
+        return number + 1, values.write(number, made), lengths.write(number, length)
+
+    _, values, lengths = while_loop(lambda number, *_: number < count, step, (constant(0), values, lengths))
+    return RaggedTensor(values.concat(), splits_of(lengths.stack()), internal=True)

@@ -1,4 +1,4 @@
-"""Strings in parts: words, characters, numbers of characters. Rows of parts differ in length."""
+"""Splitting strings: words, characters, code points. Rows of parts differ in length."""
 
 from __future__ import annotations
 
@@ -384,7 +384,7 @@ def unicode_decode(
     Args:
         input: Strings.
         input_encoding: How they are written: ``"UTF-8"``, ``"UTF-16-BE"``, ``"UTF-32-BE"``.
-        errors: What becomes of bytes that are no character: ``"strict"``, ``"replace"`` or ``"ignore"``.
+        errors: What becomes of bytes that are not a character: ``"strict"``, ``"replace"`` or ``"ignore"``.
         replacement_char: The number that stands for them.
         replace_control_characters: Whether it stands for control characters too.
         name: A name for the op.
@@ -454,7 +454,7 @@ def unicode_split(
     Args:
         input: Strings.
         input_encoding: How they are written: ``"UTF-8"``, ``"UTF-16-BE"``, ``"UTF-32-BE"``.
-        errors: What becomes of bytes that are no character: ``"strict"``, ``"replace"`` or ``"ignore"``.
+        errors: What becomes of bytes that are not a character: ``"strict"``, ``"replace"`` or ``"ignore"``.
         replacement_char: The number of the character that stands for them.
         name: A name for the op.
 
@@ -513,7 +513,7 @@ def unicode_encode(
     Args:
         input: Integers: a tensor, or a ragged one.
         output_encoding: How to write them: ``"UTF-8"``, ``"UTF-16-BE"`` or ``"UTF-32-BE"``.
-        errors: What becomes of numbers that are no character: ``"strict"``, ``"replace"`` or ``"ignore"``.
+        errors: What becomes of numbers that are not a character: ``"strict"``, ``"replace"`` or ``"ignore"``.
         replacement_char: The number of the character that stands for them.
         name: A name for the op.
     """
@@ -584,7 +584,7 @@ def unicode_transcode(
         input: Strings.
         input_encoding: How they are written.
         output_encoding: How to write them.
-        errors: What becomes of bytes that are no character: ``"strict"``, ``"replace"`` or ``"ignore"``.
+        errors: What becomes of bytes that are not a character: ``"strict"``, ``"replace"`` or ``"ignore"``.
         replacement_char: The number of the character that stands for them.
         replace_control_characters: Whether it stands for control characters too.
         name: A name for the op.

@@ -16,23 +16,27 @@ import torch
 
 from situs._src.base import dtype as dt
 from situs._src.base.dtype import DType, as_dtype
-from situs._src.base.errors import ArgumentError, DTypeError, shown
+from situs._src.base.errors import ArgumentError, DTypeError, InvalidArgumentError, shown
 from situs._src.base.export import export
 from situs._src.base.shapes import TensorShape
 from situs._src.base.tensor import Tensor
+from situs._src.base.tree import flatten
+from situs._src.ir.graph.context import control_dependencies
 from situs._src.ops import operators
-from situs._src.ops.array import reshape
+from situs._src.ops.array import identity, reshape
 from situs._src.ops.array import shape as shape_of
 from situs._src.ops.cast import cast
+from situs._src.ops.compare import equal
 from situs._src.ops.composite_values import RaggedTensorValue
 from situs._src.ops.constant import constant, convert_to_tensor, fill
 from situs._src.ops.constant import range as range_of
+from situs._src.ops.debug import Assert
 from situs._src.ops.gather import gather
 from situs._src.ops.join import concat, repeat, stack
 from situs._src.ops.math import maximum
-from situs._src.ops.reduce import reduce_max
+from situs._src.ops.reduce import reduce_all, reduce_max
 from situs._src.ops.scatter import tensor_scatter_nd_update
-from situs._src.ops.tensor_proto import get_static_value
+from situs._src.ops.static_value import get_static_value
 from situs._src.runtime.eager.tensor import EagerTensor
 from situs._src.tracing.extension_type import name_spec
 from situs._src.tracing.spec import TensorSpec
@@ -84,18 +88,27 @@ class RaggedTensor(CompositeTensor):
             raise ArgumentError(f"`row_splits` is a vector, got the shape {splits.shape}.")
         if splits.shape.rank == 1 and splits.shape[0] == 0:
             raise ArgumentError("row_splits tensor may not be empty.")
-        if validate and isinstance(splits, EagerTensor):
-            given = splits.numpy()
+        if validate:
             count = inner.nrows() if isinstance(inner, RaggedTensor) else shape_of(inner, dt.int64)[0]
-            if given[0] != 0 or (np.diff(given) < 0).any():
-                raise ArgumentError(
+            given, known = get_static_value(splits), get_static_value(count)
+            if given is None or known is None:
+                words = "Arguments to from_row_splits do not form a valid RaggedTensor: "
+                rises = reduce_all(splits[1:] >= splits[:-1]) & equal(splits[0], 0)
+                reaches = equal(cast(splits[-1], dt.int64), cast(count, dt.int64))
+                splits = once(
+                    splits,
+                    (rises, f"{words}splits go up from 0, got"),
+                    (reaches, f"{words}the last split is not the number of values:"),
+                )
+            elif given[0] != 0 or (np.diff(given) < 0).any():
+                raise InvalidArgumentError(
                     f"Arguments to from_row_splits do not form a valid RaggedTensor: splits go up from 0, got "
                     f"{given.tolist()}."
                 )
-            if isinstance(count, EagerTensor) and int(given[-1]) != int(count):
-                raise ArgumentError(
+            elif int(given[-1]) != int(known):
+                raise InvalidArgumentError(
                     f"Arguments to from_row_splits do not form a valid RaggedTensor: the last split is {given[-1]}, "
-                    f"and there are {int(count)} values."
+                    f"and there are {int(known)} values."
                 )
         if isinstance(inner, RaggedTensor) and inner.row_splits.dtype is not splits.dtype:
             inner, splits = inner.with_row_splits_dtype(dt.int64), cast(splits, dt.int64)
@@ -108,7 +121,9 @@ class RaggedTensor(CompositeTensor):
         """Rows of some lengths, one after the other."""
         lengths = as_integers(row_lengths, "row_lengths")
         if validate and isinstance(lengths, EagerTensor) and (lengths.numpy() < 0).any():
-            raise ArgumentError("Arguments to from_row_lengths do not form a valid RaggedTensor: a length is negative.")
+            raise InvalidArgumentError(
+                "Arguments to from_row_lengths do not form a valid RaggedTensor: a length is negative."
+            )
         return cls.from_row_splits(values, splits_of(lengths), validate=validate)
 
     @classmethod
@@ -127,20 +142,25 @@ class RaggedTensor(CompositeTensor):
         from situs._src.ops.cumulative import unsorted_segment_sum
 
         ids = as_integers(value_rowids, "value_rowids")
-        if validate and isinstance(ids, EagerTensor):
-            given = ids.numpy()
-            if given.size and (given[0] < 0 or (np.diff(given) < 0).any()):
-                raise ArgumentError(
-                    "Arguments to from_value_rowids do not form a valid RaggedTensor: row numbers do not go up from 0, "
-                    f"got {given.tolist()}."
-                )
-        if nrows is None:
-            nrows = reduce_max(concat([ids, fill([1], cast(-1, ids.dtype))], 0)) + 1
-        count = cast(convert_to_tensor(nrows), ids.dtype)
+        given = get_static_value(ids) if validate else None
+        if given is not None and given.size and (given[0] < 0 or (np.diff(given) < 0).any()):
+            raise InvalidArgumentError(
+                "Arguments to from_value_rowids do not form a valid RaggedTensor: row numbers do not go up from 0, "
+                f"got {given.tolist()}."
+            )
+        largest: Any = reduce_max(concat([ids, fill([1], cast(-1, ids.dtype))], 0))
+        count = cast(largest + 1 if nrows is None else convert_to_tensor(nrows), ids.dtype)
+        if validate and not isinstance(ids, EagerTensor):
+            words = "Arguments to from_value_rowids do not form a valid RaggedTensor: row numbers do not go up from 0"
+            ids = once(
+                ids,
+                (reduce_all(ids[1:] >= ids[:-1]) & reduce_all(ids >= 0), f"{words}, got"),
+                (largest < count, f"{words} to the number of rows, got"),
+            )
         if validate and isinstance(ids, EagerTensor) and isinstance(count, EagerTensor):
-            largest = int(ids.numpy().max(initial=-1))
-            if largest >= int(count):
-                raise ArgumentError(f"There is a value of row {largest}, and there are {int(count)} rows.")
+            last = int(largest)
+            if last >= int(count):
+                raise InvalidArgumentError(f"There is a value of row {last}, and there are {int(count)} rows.")
         ones = fill(shape_of(ids), cast(1, ids.dtype))
         lengths = unsorted_segment_sum(ones, ids, count)
         return cls.from_row_splits(values, splits_of(lengths), validate=validate)
@@ -370,8 +390,11 @@ class RaggedTensor(CompositeTensor):
 
     def numpy(self) -> Any:
         """The rows as an array of arrays; a plain array if they have one length."""
-        rows = [np.asarray(self[number].numpy()) for number in range(int(self.nrows()))]
-        if len({row.shape for row in rows}) <= 1 and all(row.dtype != object for row in rows) and rows:
+        values = self._values.numpy()
+        rows = np.split(values, self._row_splits.numpy()[1:-1])[: int(self.nrows())]
+        if not rows:
+            return np.array([], values.dtype)
+        if len({len(row) for row in rows}) == 1:
             return np.stack(rows)
         made = np.empty([len(rows)], dtype=object)
         for number, row in enumerate(rows):
@@ -406,10 +429,18 @@ class RaggedTensor(CompositeTensor):
 
     def __repr__(self) -> str:
         if isinstance(self.flat_values, EagerTensor):
-            return f"<tf.RaggedTensor {self.to_list()}>"
+            with np.printoptions(formatter={"all": _text}):
+                return f"<tf.RaggedTensor {_text(self.numpy())}>"
         return f"tf.RaggedTensor(values={self._values}, row_splits={self._row_splits})"
 
     __str__ = __repr__
+
+
+def _text(value: Any) -> str:
+    """Rows as text: NumPy's, with commas; where there are no elements, the empty rows."""
+    if not isinstance(value, np.ndarray):
+        return str(value)
+    return np.array2string(value, separator=", ") if value.size else repr(value.tolist())
 
 
 operators.install(RaggedTensor)
@@ -455,6 +486,13 @@ def as_integers(value: Any, what: str) -> Any:
     if given.size and given.dtype.kind not in "iu":
         raise DTypeError(f"`{what}` has integers, got {shown(value)}.")
     return constant(given.astype(np.int64), dt.int64)
+
+
+def once(value: Tensor, *checks: tuple[Any, str]) -> Tensor:
+    """A tensor whose use waits for checks when the graph runs: each is a boolean, and what to say where it is false."""
+    made = [Assert(holds, [words, value]) for holds, words in checks]
+    with control_dependencies(flatten(made)):
+        return identity(value)
 
 
 def count_of(values: Any) -> Any:
@@ -543,6 +581,11 @@ class RaggedTensorSpec(TypeSpec):
                 f"ragged_rank ({ragged_rank}) is not negative, and less than the rank of the shape {self._shape}."
             )
         self._ragged_rank = ragged_rank
+
+    def __mapped__(self, function: Callable[[Any], Any], elems: Any) -> RaggedTensor:
+        from situs._src.ragged.rows import rows_of_results
+
+        return rows_of_results(function, elems, self)
 
     @property
     def shape(self) -> TensorShape:

@@ -151,7 +151,7 @@ class _Beam:
         return self._heap[0][0] if len(self._heap) == self._width else _NEVER
 
     def push(self, beginning: _Beginning) -> None:
-        """Keeps a beginning, in the place of the least if there is no room."""
+        """Keeps a beginning, instead of the least if there is no room."""
         self._count += 1
         entry = beginning.total, -self._count, beginning
         if len(self._heap) < self._width:
@@ -167,7 +167,7 @@ class _Beam:
 def decode(steps: Numbers, width: int, count: int) -> list[tuple[list[int], float]]:
     """The most probable sequences of labels, with the logarithms of their probabilities.
 
-    As in TensorFlow, a beginning that is pushed out within a step may be made anew in the same step, from the shorter
+    As in TensorFlow, a beginning that is pushed out within a step may be made again in the same step, from the shorter
     one, if that comes later: then it has the paths of this step alone.
 
     Args:

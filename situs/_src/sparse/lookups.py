@@ -1,11 +1,11 @@
-"""Rows of an embedding put together by sparse ids: ``tf.nn.embedding_lookup_sparse`` and its safe form.
+"""Embedding rows combined by sparse ids: ``tf.nn.embedding_lookup_sparse`` and its safe variant.
 
     sp_ids                   rows of the table            combiner="mean"
     [[0, 2],                 [t0, t2]                     [(t0 + t2) / 2,
      [1   ]]                 [t1    ]                      t1           ]
 
-The safe form leaves out ids below 0 and weights that are not above 0, gives rows without ids zeros or the row of a
-default id, and takes ids of more dimensions: the last one is put together.
+The safe variant drops negative ids and weights that are not positive, gives rows without ids zeros or the row of a
+default id, and takes ids of more dimensions: the last one is combined.
 """
 
 from __future__ import annotations
@@ -103,7 +103,7 @@ def _rank(tensor: Any) -> int:
 
 
 def _combiner(combiner: Any) -> str:
-    """How rows are put together.
+    """How rows are combined.
 
     Raises:
         ValueError: there is no such way.
@@ -147,7 +147,7 @@ def safe_embedding_lookup_sparse(
 
     Args:
         embedding_weights: The table, or a list of shards of it that follow each other.
-        sparse_ids: The numbers of rows, in two dimensions or more; the last one is put together.
+        sparse_ids: The numbers of rows, in two dimensions or more; the last one is combined.
         sparse_weights: A weight for each id; None for 1.
         combiner: ``"sum"``, ``"mean"`` or ``"sqrtn"``.
         default_id: Whose row stands for ids that are missing; zeros by default.

@@ -124,18 +124,16 @@ def _parts(given: Any, what: str) -> tuple[Any, Any, Any]:
         TypeError: they are of another dtype.
         ValueError: there is no last dimension.
     """
-    if isinstance(given, SparseTensor):
-        parts = given.indices, given.values, given.dense_shape
-        shape = given.shape
-    else:
-        dense = convert_to_tensor(given)
-        shape = dense.shape
-        parts = where(fill(shape_of(dense), True)), reshape(dense, [-1]), shape_of(dense, dt.int64)
-    if parts[1].dtype not in _ELEMENTS:
-        raise DTypeError(f"Elements of sets are integers or strings, got {parts[1].dtype.name} for `{what}`.")
-    if shape.rank == 0 or (shape.rank == 1 and not isinstance(given, SparseTensor)):
+    is_sparse = isinstance(given, SparseTensor)
+    elements = given.values if is_sparse else convert_to_tensor(given)
+    shape = given.shape if is_sparse else elements.shape
+    if elements.dtype not in _ELEMENTS:
+        raise DTypeError(f"Elements of sets are integers or strings, got {elements.dtype.name} for `{what}`.")
+    if shape.rank == 0 or (shape.rank == 1 and not is_sparse):
         raise ArgumentError(f"`{what}` has sets in its last dimension and at least one more, got the shape {shape}.")
-    return parts
+    if is_sparse:
+        return given.indices, elements, given.dense_shape
+    return where(fill(shape_of(elements), True)), reshape(elements, [-1]), shape_of(elements, dt.int64)
 
 
 def _operation(a: Any, b: Any, operation: str, validate_indices: Any) -> SparseTensor:

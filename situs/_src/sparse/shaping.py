@@ -1,4 +1,4 @@
-"""Other shapes of sparse tensors: ordered, sliced, joined, transposed, with rows that are never empty."""
+"""Reshaping sparse tensors: sorted, sliced, concatenated, transposed, with empty rows filled."""
 
 from __future__ import annotations
 

@@ -152,7 +152,7 @@ class SparseTensor(CompositeTensor):
         return SparseTensorValue(self._indices, self._values, self._dense_shape)
 
     def __repr__(self) -> str:
-        return f"SparseTensor(indices={self._indices!r}, values={self._values!r}, dense_shape={self._dense_shape!r})"
+        return f"SparseTensor(indices={self._indices!s}, values={self._values!s}, dense_shape={self._dense_shape!s})"
 
     # Arithmetic that keeps the places.
 
