@@ -1,25 +1,28 @@
-"""From a graph and what its operations cost to a problem that can be searched.
+"""Turning a graph and the costs of its operations into a search problem.
 
-    operations, what is left to each (`placer.Wish`)      ->  nodes: times by device, devices allowed, groups
-    results and who takes them                            ->  tensors: bytes, consumers
+    operations and their constraints (`placer.Wish`)      ->  nodes: times by device, devices allowed, groups
+    results and their consumers                           ->  tensors: bytes, consumers
     control inputs                                        ->  tensors of no bytes that take no time
-    what is fed, what is fetched                          ->  nodes without work, where the values come from or go to
+    feeds and fetches                                     ->  nodes where the values come from or go to
     devices, their free memory, the links between them    ->  devices and links
+    how the run will go (`Running`)                       ->  who launches kernels, and which run as a CUDA graph
 
-What takes no part in a step is left out, so that the search sees what matters:
+A copy from or to a GPU is ordered with the GPU's own work, and the host waits for it, as in `runtime.plan.transfer`.
 
-    constants            put on their devices when the plan is made; afterwards they are where they are used
-    sizes                computed on the host, whatever is asked for (`runtime.passes.host_sizes`)
-    Identity, Reshape    the same memory: whoever takes their result takes that of their input
+What takes no part in a step is left out:
 
-A variable is there during the whole step, and once: its value is a tensor that the last node of all, which is kept
-together with it, takes as well.
+    constants            copied to their devices when the plan is built
+    sizes                computed on the host, whatever the request (`runtime.passes.host_sizes`)
+    Identity, Reshape    aliases: consumers use their input directly
+
+A variable is alive during the whole step, once: its value is a tensor that is also consumed by a final node,
+which is colocated with it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from situs._src.base.devices.logical import Device as Logical
 from situs._src.base.shapes import TensorShape
@@ -33,19 +36,37 @@ from situs._src.placement.placer import Wish
 from situs._src.placement.search.problem import Device, Link, Node, Problem, Tensor
 
 BEFORE = frozenset({STATE, FED})
-VIEW_SECONDS = 2e-5  # what a view takes at most
+VIEW_SECONDS = 2e-5  # the maximum time of a view
+HOST, ORDERING = "host", "ordering"  # who launches calls: the host's processor (`costs.kinds`), or a separate thread
 Ends = Sequence[tuple[SymbolicTensor, Logical]]
 
 
 @dataclass(frozen=True)
+class Running:
+    """How a run is assumed to execute, if a GPU is involved.
+
+    Attributes:
+        side_by_side: Whether several threads make calls, so that the host computes while it launches.
+        orders: Whether GPU calls are launched one by one, unless everything is captured.
+        recordings: The CUDA graph that the calls of a device can be captured in; equal ones go together.
+        converts: Whether feeds are arrays of the program, which the run has to convert to tensors.
+    """
+
+    side_by_side: bool = False
+    orders: bool = True
+    recordings: Mapping[Logical, str] = field(default_factory=dict)
+    converts: bool = False
+
+
+@dataclass(frozen=True)
 class Assembly:
-    """A problem, and what its nodes stand for.
+    """A problem, and the operations of its nodes.
 
     Attributes:
         problem: The problem.
-        wishes: The operations that are nodes of it, by name, with what is left to them.
-        follows: Operations that are left out, and the one that each goes with.
-        costs: What each node costs on each kind of device, by name and kind.
+        wishes: The operations that are nodes of it, by name, with their choices.
+        follows: Operations that are left out, with the one that each follows.
+        costs: The cost of each node on each kind of device, by name and kind.
     """
 
     problem: Problem
@@ -63,35 +84,38 @@ def assemble(
     known: Mapping[Operation, Operation] | None = None,
     memory: Mapping[Logical, float] | None = None,
     shapes: Mapping[SymbolicTensor, TensorShape] | None = None,
+    running: Running | None = None,
 ) -> Assembly:
     """The problem of placing operations.
 
     Args:
-        wishes: The operations in the order in which they run, each with what is left to it.
-        devices: The devices, in the order in which a tie between them is decided.
-        model: What operations and copies cost.
-        feeds: The tensors whose values come in, and where from.
-        fetches: The tensors whose values go out, and where to.
-        known: Operations that stand for some of these where more is known of shapes.
-        memory: How many bytes are free on devices, for those that have a limit.
-        shapes: Shapes of tensors that are known from elsewhere, such as those of what is fed.
+        wishes: The operations in execution order, each with its choices.
+        devices: The devices, in order of preference for ties.
+        model: The costs of operations and copies.
+        feeds: The fed tensors, and their devices.
+        fetches: The fetched tensors, and their target devices.
+        known: Replacements for some operations with better known shapes.
+        memory: The free bytes of devices that have a limit.
+        shapes: Shapes of tensors that are known from elsewhere, such as those of feeds.
+        running: How the run will execute.
     """
-    return _Assembler(wishes, devices, model, feeds, fetches, known or {}, memory or {}, shapes or {}).made()
+    how = running or Running()
+    return _Assembler(wishes, devices, model, feeds, fetches, known or {}, memory or {}, shapes or {}, how).made()
 
 
 def is_made_before(node: Operation) -> bool:
-    """Whether the result of an operation is there before a step begins: a constant."""
+    """Whether the result of an operation exists before a step begins: a constant."""
     return not node.inputs and not node.op_def.stateful and FED not in node.op_def.traits and len(node.outputs) == 1
 
 
 @dataclass
 class _Row:
-    """A tensor in the making: who makes it, and who takes it, as names of nodes."""
+    """A tensor under construction: its producer and consumers, as names of nodes."""
 
     producer: str
     bytes: float
     consumers: dict[str, None] = field(default_factory=dict)
-    is_order: bool = False  # nothing moves: one waits for the other
+    is_order: bool = False  # a control dependency: no data moves
 
 
 class _Assembler:
@@ -105,7 +129,11 @@ class _Assembler:
         known: Mapping[Operation, Operation],
         memory: Mapping[Logical, float],
         shapes: Mapping[SymbolicTensor, TensorShape],
+        running: Running,
     ) -> None:
+        self.running = running
+        cards = any(device.is_card for device in devices)
+        self.orderer = None if not cards else ORDERING if running.side_by_side else HOST
         self.by_node = {wish.node: wish for wish in wishes}
         self.devices = tuple(devices)
         self.model = model
@@ -116,20 +144,22 @@ class _Assembler:
         self.shapes = shapes
         self.number = {device: number for number, device in enumerate(self.devices)}
         self.nodes: dict[str, Node] = {}
-        self.kept: dict[str, Node] = {}  # what keeps variables until the end
+        self.kept: dict[str, Node] = {}  # keeps variables until the end
         self.wishes: dict[str, Wish] = {}
         self.costs: dict[tuple[str, str], Cost] = {}
         self.follows: dict[Operation, Operation] = {}
         self.sizes: set[SymbolicTensor] = set()
-        self.source: dict[SymbolicTensor, SymbolicTensor] = {}  # of a view, what it is a view of
+        self.source: dict[SymbolicTensor, SymbolicTensor] = {}  # of a view, its base
         self.rows: dict[SymbolicTensor | Operation, _Row] = {}
         self.constants: dict[str, float] = {}  # bytes of constants, by the node that uses them first
 
     def made(self) -> Assembly:
+        feeding = self.model.feeding(self.devices[-1])
         for tensor, device in self.feeds.items():
-            self._add_end(f"(fed) {tensor.name}", device)
+            seconds = feeding.seconds(self._bytes(tensor)) if self.running.converts else 0.0
+            self._add_end(f"(fed) {tensor.name}", device, seconds)
             self.rows[tensor] = _Row(f"(fed) {tensor.name}", self._bytes(tensor))
-        # What is there before the step comes first: variables, and what would be fed. It waits for nothing.
+        # What exists before the step comes first: variables, and feeds. It waits for nothing.
         ordered = sorted(self.by_node, key=lambda node: not _is_there(node))
         for node in ordered:
             self._add(node)
@@ -148,6 +178,7 @@ class _Assembler:
             tuple(self._device(device) for device in self.devices),
             tuple(links),
             tuple(self._basis()),
+            self.orderer,
         )
         return Assembly(problem, self.wishes, self.follows, self.costs)
 
@@ -156,7 +187,7 @@ class _Assembler:
     def _add(self, node: Operation) -> None:
         wish = self.by_node[node]
         if is_made_before(node) and wish.group is None:
-            return  # it goes where it is used
+            return  # placed where it is used
         if self._is_size(node):
             self.sizes.update(node.outputs)
             return
@@ -180,7 +211,8 @@ class _Assembler:
         every = tuple(number for number, time in enumerate(times) if time is not None)
         workspace = float(sum(map(tensor_bytes, node.outputs))) if _makes_anew(node) else 0.0
         open_to_all = sorted(allowed) == list(every)
-        self.nodes[node.name] = Node(node.name, times, 0.0, workspace, group, None if open_to_all else allowed)
+        left = None if open_to_all else allowed
+        self.nodes[node.name] = Node(node.name, times, 0.0, workspace, group, left, self._ordering(node))
         self.wishes[node.name] = wish
         for tensor in node.outputs:
             if tensor in self.feeds:
@@ -194,9 +226,7 @@ class _Assembler:
                 self.kept[name] = Node(name, tuple(None if t is None else 0.0 for t in times), group=group or node.name)
                 self.rows[tensor].consumers[name] = None
                 if group is None:
-                    self.nodes[node.name] = Node(
-                        node.name, times, 0.0, workspace, node.name, self.nodes[node.name].allowed
-                    )
+                    self.nodes[node.name] = replace(self.nodes[node.name], group=node.name)
 
     def _take(self, tensor: SymbolicTensor, node: Operation) -> None:
         root = self.source.get(tensor, tensor)
@@ -217,8 +247,16 @@ class _Assembler:
             found = self.costs[node.name, kind] = self.model.time(self.known.get(node, node), device)
         return found.seconds
 
+    def _ordering(self, node: Operation) -> tuple[float, ...]:
+        """The host's time to launch an operation on each device; empty if it is zero."""
+        if self.orderer is None or not self.running.orders:
+            return ()
+        costs = [self.costs.get((node.name, kind_of(device))) for device in self.devices]
+        found = tuple(0.0 if cost is None else cost.ordering for cost in costs)
+        return found if any(found) else ()
+
     def _is_size(self, node: Operation) -> bool:
-        """Whether an operation computes sizes, which the host does."""
+        """Whether an operation computes sizes, which happens on the host."""
         traits = node.op_def.traits
         if SHAPE_ONLY in traits:
             return True
@@ -228,7 +266,7 @@ class _Assembler:
         return of_sizes and all(tensor.dtype.is_integer for tensor in node.outputs)
 
     def _is_same_memory(self, node: Operation) -> bool:
-        """Whether the result of an operation is its input in other words, and it may be wherever that is."""
+        """Whether the result of an operation aliases its input, and can follow it to any device."""
         if node.op_def.traits.isdisjoint((ALIAS, VIEW)) or node.control_inputs or len(node.outputs) != 1:
             return False
         root = self.source.get(node.inputs[0], node.inputs[0]) if node.inputs else None
@@ -240,21 +278,21 @@ class _Assembler:
         return together and same and set(theirs.devices) <= set(mine.devices)
 
     def _is_copied(self, node: Operation) -> bool:
-        """Whether a view was measured to be a copy after all: what is to be reshaped may lie in another order."""
+        """Whether a view was measured to be a copy: the input of a reshape may be strided."""
         times = [self.model.time(self.known.get(node, node), device) for device in self.by_node[node].devices]
         return any(cost.source == "measured" and cost.seconds > VIEW_SECONDS for cost in times)
 
     # The rest.
 
-    def _add_end(self, name: str, device: Logical) -> None:
-        """What is fed or fetched: a node without work, on a device."""
-        self.nodes[name] = Node(name, (0.0,) * len(self.devices), allowed=(self.number[device],))
+    def _add_end(self, name: str, device: Logical, seconds: float = 0.0) -> None:
+        """A feed or fetch: a node on a device, which takes at most some host time."""
+        self.nodes[name] = Node(name, (seconds,) * len(self.devices), allowed=(self.number[device],))
 
     def _with_constants(self, node: Node) -> Node:
         extra = self.constants.get(node.name)
         if extra is None:
             return node
-        return Node(node.name, node.times, node.weights + extra, node.workspace, node.group, node.allowed)
+        return replace(node, weights=node.weights + extra)
 
     def _tensors(self) -> Iterable[Tensor]:
         number = {name: place for place, name in enumerate(self.nodes)}
@@ -265,17 +303,17 @@ class _Assembler:
             yield Tensor(number[row.producer], row.bytes, consumers, 0.0 if row.is_order else None)
 
     def _device(self, device: Logical) -> Device:
-        return Device(device.short_name, device.type, self.memory.get(device), processor=processor_of(device))
+        recording = self.running.recordings.get(device)
+        return Device(device.short_name, device.type, self.memory.get(device), 1, processor_of(device), recording)
 
     def _link(self, source: Logical, target: Logical) -> Link:
         cost = self.model.link(source, target)
-        ends = (source, target)
-        # A copy on the host keeps the host busy; cards have an engine for each direction.
-        engines = tuple(
-            f"{processor_of(end)} {way}" for end, way in zip(ends, ("out", "in"), strict=True) if end.is_card
-        )
-        resources = engines or (processor_of(target),)
-        return Link(self.number[source], self.number[target], cost.latency, cost.per_byte, resources)
+        busy = dict.fromkeys(processor_of(end) for end in (source, target) if end.is_card)
+        if not busy:
+            busy[processor_of(target)] = None  # the host copies
+        elif self.orderer is not None and not (source.is_card and target.is_card):
+            busy[self.orderer] = None  # the launching thread waits
+        return Link(self.number[source], self.number[target], cost.latency, cost.per_byte, tuple(busy))
 
     def _bytes(self, tensor: SymbolicTensor) -> int:
         """The size of a tensor, as far as its shape is known."""
@@ -285,7 +323,7 @@ class _Assembler:
         return tensor_bytes(tensor if other is None else other.outputs[tensor.value_index])
 
     def _basis(self) -> list[str]:
-        """What the costs rest on, in words."""
+        """The origin of the costs, in words."""
         return basis_of(self.costs.values())
 
 
@@ -294,7 +332,7 @@ def _is_there(node: Operation) -> bool:
 
 
 def basis_of(costs: Iterable[Cost]) -> list[str]:
-    """What costs rest on, in words: how many of them were measured and how long ago, how many estimated."""
+    """The origin of costs, in words: how many of them were measured and how long ago, how many estimated."""
     found = [cost for cost in costs if cost.source != "free"]
     if not found:
         return ["nothing in it takes time"]
@@ -319,7 +357,7 @@ def _day(at: float) -> str:
 
 
 def _makes_anew(node: Operation) -> bool:
-    """Whether an update of a variable makes the new value beside the old one, rather than in its place."""
+    """Whether an update of a variable allocates a new value, rather than updating in place."""
     if not node.op_def.updates or node.op_def.overwrites:
         return False
     return not any(hasattr(kernel.function, "on_cells") for kernel in node.op_def.kernels)

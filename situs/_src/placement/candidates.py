@@ -1,6 +1,6 @@
 """Which logical devices can run an op, best first, and which one it gets.
 
-Both frontends ask the same question here:
+Eager code and graphs use the same rules:
 
     kernels for (op, dtypes)  x  devices of this process   ->  candidates: GPUs first, then by number
     candidates filtered by the request                     ->  the first one is the assignment
@@ -21,7 +21,7 @@ from situs._src.base.errors import InvalidArgumentError, NotFoundError, UnknownD
 from situs._src.ir.registry.kernel import Kernel
 from situs._src.ir.registry.op import Op
 
-# The part of a name that all devices of this process share; reasons leave it out.
+# The common prefix of all device names of this process; reasons omit it.
 LOCAL = "/job:localhost/replica:0/task:0"
 
 Candidate = tuple[Device, Kernel]
@@ -30,11 +30,11 @@ Bound = Mapping[str, DType]
 
 @dataclass(frozen=True, eq=False)
 class Assignment:
-    """Where an op runs, with which kernel, and why.
+    """The device of an op, its kernel, and the reason.
 
     ``kind`` is the rule that decided: ``default``, ``requested``, ``soft`` or ``state``; in graphs also
     ``colocated``, ``generator``, ``metadata``, ``fixed`` and ``dynamic``, by predicted time. ``node`` is the name of
-    the operation in its graph. ``runs_as`` says how it runs in a program that is, or was to be, compiled: ``compiled
+    the operation in its graph. ``runs_as`` says how it runs in a program that is, or should be, compiled: ``compiled
     region 2 (with 17 others)``, or ``kernel: looks at values``.
     """
 
@@ -76,8 +76,8 @@ def assign(op: Op, bound: Bound, devices: Sequence[Device], request: DeviceSpec 
         op: The op.
         bound: The dtype of each type variable of its signature.
         devices: The devices of this process.
-        request: What the program asked for; None for nothing.
-        soft: Whether another device may be taken when the request cannot be met.
+        request: The program's request; None for none.
+        soft: Whether another device may be used if the request cannot be met.
 
     Raises:
         NotFoundError: no device of this process has a kernel.
@@ -108,7 +108,7 @@ def assign(op: Op, bound: Bound, devices: Sequence[Device], request: DeviceSpec 
 def unknown_device_text(
     name: str, devices: Sequence[Device], soft: bool, op: str = "", softness_helps: bool = False
 ) -> str:
-    """The message for a device that this machine does not have: TensorFlow's words, then what exists."""
+    """The message for a device that this machine does not have: TensorFlow's text, then what exists."""
     types = ", ".join(dict.fromkeys(d.type for d in devices))
     hint = " Pick one of these"
     hint += ", or call tf.config.set_soft_device_placement(True)." if softness_helps else "."
@@ -138,7 +138,7 @@ def default_detail(op: Op, bound: Bound, chosen: Device, devices: Sequence[Devic
 
 
 def soft_detail(op: Op, bound: Bound, request: DeviceSpec, exists: bool) -> str:
-    """Why an op did not get the device it asked for."""
+    """Why an op did not get the device it requested."""
     if not exists:
         number = "" if request.device_index is None else f":{request.device_index}"
         return f"no {request.device_type or 'device'}{number} on this machine"

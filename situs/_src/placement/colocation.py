@@ -1,17 +1,17 @@
-"""Groups of operations that must share a device, and what is known of that device.
+"""Groups of operations that must share a device, and the constraints on that device.
 
-    v (pinned GPU:1) ==> v/Assign          a reference edge: state is changed where it is
-    v <-- loc:@v --- v/read                colocation that the program asked for
+    v (pinned GPU:1) ==> v/Assign          a reference edge: state is updated where it is
+    v <-- loc:@v --- v/read                colocation requested by the program
 
 Groups are merged as in a union-find structure; each keeps `Limits`, three device specs and the types of device
 that have kernels for all members:
 
-    assigned    what an earlier run decided           never given up
-    resource    what was asked for a variable         given up last, with a warning, under soft placement
-    requested   what was asked by anyone in the group; it always says at least as much as the other two
+    assigned    decided by an earlier run             never dropped
+    resource    requested for a variable              dropped last, with a warning, under soft placement
+    requested   requested by any member; always at least as specific as the other two
 
-Along a reference edge the variable wins over what the operation asked for. In an explicit group nobody wins:
-a conflict is an error, or under soft placement the fields that differ are left open.
+Along a reference edge, the variable's request overrides the operation's. In an explicit group, no request takes
+precedence: a conflict is an error, or under soft placement the conflicting fields are left open.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class Tie(NamedTuple):
 
 @dataclass(eq=False, slots=True)
 class Limits:
-    """What is known of the device of some operations."""
+    """The constraints on the device of some operations."""
 
     types: Types
     requested: DeviceSpec = EMPTY
@@ -53,16 +53,16 @@ class Group(Limits):
 
 
 class IncompatibleError(Exception):
-    """Two specs set the same field differently; caught where it is known who asked for them."""
+    """Two specs set the same field differently; caught where the requesters are known."""
 
 
 class Colocation:
-    """The groups of a graph. Operations that are tied to no other have none.
+    """The groups of a graph. Operations without ties have none.
 
     Args:
-        limits_of: What is known of an operation on its own.
-        soft: Whether conflicts in explicit groups may be settled by leaving fields open.
-        logs: Whether requests that give way are printed.
+        limits_of: The constraints of a single operation.
+        soft: Whether conflicts in explicit groups may be resolved by leaving fields open.
+        logs: Whether overridden requests are printed.
     """
 
     def __init__(self, limits_of: Callable[[Operation], Limits], soft: bool, logs: bool) -> None:
@@ -72,10 +72,10 @@ class Colocation:
         self._groups: dict[Operation, Group] = {}
         self._named: dict[str, Operation] = {}
         self.ties: dict[Operation, Tie] = {}
-        self.overruled: set[Operation] = set()  # whose request gave way to a variable's
+        self.overruled: set[Operation] = set()  # whose request was overridden by a variable's
 
     def enter(self, node: Operation) -> Group:
-        """The group of an operation; one of its own if it has none."""
+        """The group of an operation; a new one if it has none."""
         group = self.find(node)
         if group is None:
             known = self._limits_of(node)
@@ -94,7 +94,7 @@ class Colocation:
         return group
 
     def follow(self, source: Operation, node: Operation) -> None:
-        """Puts an operation with the state that it takes.
+        """Colocates an operation with the state that it takes.
 
         Raises:
             InvalidArgumentError: they cannot be on one device.
@@ -119,7 +119,7 @@ class Colocation:
         below.requested = refined(refined(above.requested, below.assigned), below.resource)
 
     def join(self, node: Operation, name: str) -> None:
-        """Puts an operation into the group of that name, which is what ``loc:@name`` asks for.
+        """Adds an operation to the group of that name, which is what ``loc:@name`` requests.
 
         Raises:
             InvalidArgumentError: it cannot be on one device with the group, and placement is not soft.
@@ -163,13 +163,13 @@ def _merged_limits(one: Limits, other: Limits, soft: bool) -> Limits:
     return Limits(types, refined(refined(requested, assigned), resource), resource, assigned)
 
 
-# Specs. Most merges are of equal or empty ones, so these are looked at first.
+# Specs. Most merges are of equal or empty ones, so these are checked first.
 
 _PLURALS = Fields("jobs", "replicas", "tasks", "types", "ids")  # type: ignore[arg-type]
 
 
 def merged(one: DeviceSpec, other: DeviceSpec, soft: bool = False) -> DeviceSpec:
-    """What both specs say together; where type or index differ, softly, it is left open.
+    """The combination of both specs; if type or index differ, with soft placement, they are left open.
 
     Raises:
         IncompatibleError: they set a field differently.
@@ -192,7 +192,7 @@ def merged(one: DeviceSpec, other: DeviceSpec, soft: bool = False) -> DeviceSpec
 
 
 def compatible(one: DeviceSpec, other: DeviceSpec) -> bool:
-    """Whether no field is set differently in the two specs."""
+    """Whether no field differs between the two specs."""
     return one is other or one is EMPTY or other is EMPTY or _first_conflict(one, other) is None
 
 
@@ -202,7 +202,7 @@ def refined(spec: DeviceSpec, by: DeviceSpec) -> DeviceSpec:
 
 
 def relaxed(spec: DeviceSpec, *firm: DeviceSpec) -> DeviceSpec:
-    """A spec without type and index, as far as no firm spec sets them."""
+    """A spec without type and index, unless a firm spec sets them."""
     open_type = all(other.device_type is None for other in firm)
     open_index = all(other.device_index is None for other in firm)
     return spec.replace(

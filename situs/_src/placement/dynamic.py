@@ -1,15 +1,15 @@
 """The dynamic placer: devices by predicted time.
 
     place(nodes, ..., choose=dynamic.choose)
-      wishes        what kernels, requests and groups leave to each operation       placement.placer
+      wishes        the devices allowed by kernels, requests and groups             placement.placer
       assemble      a problem: times, sizes, links, free memory                     placement.assembly, placement.costs
       search        the placement with the least predicted step time                placement.search
-      reasons       why each operation is where it is, in words
+      reasons       explanations for each operation
 
-Requests, groups and kernels are hard: the search chooses among what they leave. The rules of the simple placer, and
-every single device, are among the placements that it starts from, so its prediction is never worse than theirs.
+Requests, groups and kernels are hard constraints. The placement of the simple placer, and
+every single device, are among the starting points, so the predicted time is never worse than theirs.
 
-A plan can be given instead of a search: one that was saved, or edited by hand. It is checked against the graph first.
+Instead of a search, a saved or hand-edited plan can be used. It is checked against the graph first.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from situs._src.base.errors import ArgumentError, OpError, shown
 from situs._src.base.shapes import TensorShape
 from situs._src.ir.graph.node import Operation
 from situs._src.ir.graph.tensor import SymbolicTensor
-from situs._src.placement.assembly import Assembly, Ends, assemble, is_made_before
+from situs._src.placement.assembly import Assembly, Ends, Running, assemble, is_made_before
 from situs._src.placement.costs.kinds import kind_of
 from situs._src.placement.costs.model import Cost, CostModel
 from situs._src.placement.placement import Reason
@@ -38,12 +38,12 @@ from situs._src.placement.summary import seconds_text
 Decisions = dict[Operation, tuple[Device, Reason]]
 FEWEST_MOVES, MOST_MOVES = 200, 20_000
 SIMULATED = 4_000_000  # nodes, in all moves together
-SLACK = 1.25  # by which memory is stretched, once, where a problem that counts too much finds no room
+SLACK = 1.25  # by which memory is stretched, once, if an overestimating problem does not fit
 
 
 @dataclass(frozen=True)
 class Choice:
-    """What was decided: devices with reasons, and the plan that they are from."""
+    """The decision: devices with reasons, and the plan that they are from."""
 
     decisions: Decisions
     plan: Plan
@@ -51,10 +51,10 @@ class Choice:
 
 
 def moves_for(problem: Problem) -> int:
-    """How many moves a search tries before a first run, if nobody gives a budget.
+    """The number of moves of a search before a first run, if no budget is given.
 
-    A number of moves, and not of seconds, so that the same program is placed the same way on a busy machine. A move is
-    worth a simulation of the step, of which the compiled search makes some ten thousand nodes in a millisecond.
+    A number of moves, not seconds, so that the same program is placed the same way on a busy machine. A move costs a
+    simulation of the step, for which the compiled search takes a millisecond per some ten thousand nodes.
     """
     return max(FEWEST_MOVES, min(MOST_MOVES, SIMULATED // max(1, len(problem.nodes))))
 
@@ -73,27 +73,29 @@ def decide(
     seed: int = 0,
     objective: Objective = "step",
     previous: Mapping[Operation, Device] | None = None,
+    running: Running | None = None,
 ) -> Choice:
-    """Finds the placement that should take the least time.
+    """Finds the placement with the least predicted time.
 
     Args:
-        wishes: The operations in the order in which they run, each with what is left to it.
+        wishes: The operations in execution order, each with its choices.
         devices: The devices.
-        model: What operations and copies cost.
-        feeds: The tensors whose values come in, and where from.
-        fetches: The tensors whose values go out, and where to.
-        known: Operations that stand for some of these where more is known of shapes.
-        memory: How many bytes are free on devices, for those that have a limit.
-        shapes: Shapes of tensors that are known from elsewhere, such as those of what is fed.
-        budget: How many seconds the search may take; by default a number of moves, by the size of the graph.
-        seed: Where chance begins.
-        objective: What is to be small.
-        previous: Where operations were before, to start from.
+        model: The costs of operations and copies.
+        feeds: The fed tensors, and their devices.
+        fetches: The fetched tensors, and their target devices.
+        known: Replacements for some operations with better known shapes.
+        memory: The free bytes of devices that have a limit.
+        shapes: Shapes of tensors that are known from elsewhere, such as those of feeds.
+        budget: The seconds that the search may take; by default a number of moves, by the size of the graph.
+        seed: The random seed.
+        objective: What to minimize.
+        previous: The previous devices of operations, as a starting point.
+        running: How the run will execute.
 
     Raises:
-        InvalidArgumentError: the wishes cannot be met together, or do not fit; it names a smallest set that conflicts.
+        InvalidArgumentError: the constraints are infeasible; it names a minimal conflicting set.
     """
-    made = assemble(wishes, devices, model, feeds, fetches, known, memory, shapes)
+    made = assemble(wishes, devices, model, feeds, fetches, known, memory, shapes, running)
     before = {node.name: device.short_name for node, device in (previous or {}).items() if node.name in made.wishes}
     seeds = {"the simple placer": _simple(made)}
     if budget is None:
@@ -105,7 +107,7 @@ def decide(
 
 
 def _simple(made: Assembly) -> dict[str, str]:
-    """Where the simple placer would put the nodes: each on the best device that is left to it."""
+    """The simple placer's devices for the nodes: for each the best one that it may have."""
     placed = {name: wish.devices[0].short_name for name, wish in made.wishes.items()}
     leaders = {wish.group.name: placed[name] for name, wish in made.wishes.items() if wish.group is not None}
     for node in made.problem.nodes:
@@ -119,17 +121,18 @@ def _simple(made: Assembly) -> dict[str, str]:
 
 
 def follow(plan: Plan, wishes: Sequence[Wish], devices: Sequence[Device], names: Iterable[str]) -> Decisions:
-    """What a plan says of operations.
+    """The devices that a plan gives to operations.
 
     Args:
         plan: The plan.
-        wishes: The operations, each with what is left to it.
+        wishes: The operations, each with its choices.
         devices: The devices.
         names: The names of all operations of the graph.
 
     Raises:
-        InvalidArgumentError: the plan is of another graph, names a device that is not there, or asks for one that an
-            operation cannot have.
+        InvalidArgumentError: the plan belongs to another graph, names a device that does not exist, or gives an
+        operation
+            a device that it cannot have.
     """
     known = set(names)
     named = {name: device for name, device in plan.placement.items() if not name.startswith("(")}
@@ -157,7 +160,7 @@ def follow(plan: Plan, wishes: Sequence[Wish], devices: Sequence[Device], names:
 
 
 def device_named(text: str, devices: Sequence[Device]) -> Device:
-    """The device of a name, short or long.
+    """The device with a name, short or full.
 
     Raises:
         InvalidArgumentError: there is none.
@@ -190,7 +193,7 @@ def _check_groups(wishes: Sequence[Wish], found: Decisions) -> None:
 
 
 def explained(made: Assembly, plan: Plan, devices: Sequence[Device]) -> Decisions:
-    """What a plan decides, with reasons; what has no choice keeps the reason that left it none."""
+    """The decisions of a plan, with reasons; operations without a choice keep their reason."""
     by_name = {device.short_name: device for device in devices}
     neighbours = _neighbours(made.problem)
     found: Decisions = {}
@@ -206,7 +209,7 @@ def explained(made: Assembly, plan: Plan, devices: Sequence[Device]) -> Decision
 
 
 def _neighbours(problem: Problem) -> dict[str, list[tuple[str, float]]]:
-    """For each node those it exchanges tensors with, and how many bytes, largest first."""
+    """For each node the nodes it exchanges tensors with, and how many bytes, largest first."""
     found: dict[str, list[tuple[str, float]]] = {}
     for tensor in problem.tensors:
         maker = problem.nodes[tensor.producer].name
@@ -218,7 +221,7 @@ def _neighbours(problem: Problem) -> dict[str, list[tuple[str, float]]]:
 
 
 def _why(made: Assembly, plan: Plan, wish: Wish, device: Device, others: Sequence[tuple[str, float]]) -> str:
-    """Why an operation is on its device: quickest there, next to what it works with, or no room elsewhere."""
+    """Why an operation is on its device: fastest there, next to its neighbours, or no memory elsewhere."""
     name = wish.node.name
     times = {each: made.costs[name, kind_of(each)] for each in wish.devices}
     here = times[device]
@@ -247,7 +250,7 @@ def noted(plan: Plan, *notes: str) -> Plan:
 
 
 def as_placed(made: Assembly, plan: Plan, placed: Mapping[Operation, Device]) -> Plan:
-    """The plan as its operations were placed in the end, with what is expected of that."""
+    """The plan for the actual devices of its operations, with its prediction."""
     placement = {
         node.name: placed[made.wishes[node.name].node].short_name
         for node in made.problem.nodes

@@ -1,11 +1,11 @@
 """Why ops ran where they ran, as data and as a table.
 
-Every assignment of an op is noted in a ring of the last ones. An `Explanation` is a picture of
+Assignments of ops are recorded in a ring buffer. An `Explanation` is a snapshot of
 some of them:
 
     MatMul -> GPU:0 (default: first GPU with a float32 kernel)
 
-Operations of a graph are shown with their names, and those of a program that is compiled with how they run.
+Operations of a graph are shown with their names, and those of a compiled program with how they run.
 """
 
 from __future__ import annotations
@@ -31,9 +31,9 @@ class Explanation(Sequence[Assignment]):
     """The placement of some ops, oldest first: iterate, index, print, or take ``to_dicts()``.
 
     Args:
-        assignments: Where they went.
-        replicas: Whose they are, in a distributed step, and what its reductions move.
-        plan: The plan of the dynamic placer, where that placed them.
+        assignments: Their assignments.
+        replicas: Their replicas, in a distributed step, and the traffic of its reductions.
+        plan: The plan of the dynamic placer, if that placed them.
     """
 
     def __init__(
@@ -45,7 +45,7 @@ class Explanation(Sequence[Assignment]):
 
     @property
     def reductions(self) -> list[Reduction]:
-        """Where the values of replicas become one, and how many bytes that moves."""
+        """Where the values of replicas are reduced, and how many bytes that moves."""
         return [] if self._replicas is None else list(self._replicas.reductions)
 
     def to_dicts(self) -> list[dict[str, str]]:
@@ -66,7 +66,7 @@ class Explanation(Sequence[Assignment]):
     def __str__(self) -> str:
         from rich.console import Console  # loaded only when a table is printed
 
-        console = Console(file=io.StringIO(), width=120, color_system=None)
+        console = Console(file=io.StringIO(), width=120, color_system=None, force_jupyter=False)
         console.print(self._table())
         lines = console.file.getvalue().splitlines()  # type: ignore[attr-defined]
         if self._replicas is not None:
@@ -116,7 +116,7 @@ class Explanation(Sequence[Assignment]):
 
 
 def last(count: int | None = None) -> Explanation:
-    """Explains the last `count` ops of this process; all that are remembered by default."""
+    """Explains the last `count` ops of this process; by default all that are recorded."""
     noted = _snapshot()
     return Explanation(noted if count is None else noted[len(noted) - min(count, len(noted)) :])
 

@@ -1,4 +1,4 @@
-"""What is said when a graph cannot be placed.
+"""Errors for graphs that cannot be placed.
 
     Cannot assign a device to node 'b': Could not satisfy explicit device specification '/device:GPU:2'   asked
     because ... All available devices [...]. Registered kernels: ...                                      found
@@ -6,7 +6,7 @@
     [[{{node b}} = Const[dtype=DT_FLOAT, _device="/device:GPU:2"]()]]                                     which
     Node 'b' was made here: program.py, line 3                                                            where
 
-Each function makes an error; the placer raises it. Errors carry the operation as ``op``.
+Each function makes an error; the placer raises it. Errors have the operation as ``op``.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _SHOWN = 20  # members of a group; the rest is counted
 
 
 def malformed_request(node: Operation, why: str) -> OpError:
-    """The request of a node is no device name; a device function returned it."""
+    """The request of a node is not a device name; a device function returned it."""
     return _about(node, f"Malformed device specification '{node.device}' in node: {_text(node)}\n{why}")
 
 
@@ -45,7 +45,7 @@ def no_kernel_anywhere(node: Operation, machine: Machine) -> OpError:
 
 
 def lost_device(node: Operation, device: Device, machine: Machine) -> OpError:
-    """A node that must stay where it is cannot: a bug above the placer."""
+    """A node with a fixed device cannot stay there: a bug above the placer."""
     if device not in machine.devices:
         found = f"does not match any device; there are [{names_of(machine.devices)}]"
     else:
@@ -76,7 +76,7 @@ def cannot_follow(source: Operation, node: Operation, why: str) -> OpError:
 
 
 def cannot_colocate(node: Operation, other: Operation, why: str) -> OpError:
-    """The program asks for two nodes to be together that cannot be."""
+    """Two nodes that the program colocates cannot share a device."""
     cure = "\nPass allow_soft_placement=True to let such requests give way, or pin only one of the two."
     return _about(node, _cannot_colocate_text(node, other, why) + cure)
 
@@ -97,15 +97,15 @@ def unmet_request(
     without_kernel: Operation | None,
     softness_helps: bool,
 ) -> OpError:
-    """Nothing satisfies what was asked for a node, or for its group.
+    """No device satisfies the request of a node, or of its group.
 
     Args:
         node: The node.
-        request: What was asked for it.
-        wanted: What its group needs, the request included.
+        request: Its request.
+        wanted: The spec of its group, the request included.
         machine: The devices.
         group: The operations that share a device with it.
-        without_kernel: One of them that has no kernel on the device wanted, if the device exists.
+        without_kernel: One of them that has no kernel on the wanted device, if the device exists.
         softness_helps: Whether soft placement would find a device.
     """
     if request == wanted:
@@ -150,7 +150,7 @@ def _cure(softness_helps: bool, machine: Machine) -> str:
 
 
 def resource_moved_text(devices: Iterable[Device], group: Sequence[Operation]) -> str:
-    """The warning that a variable is not where the program asked for it."""
+    """The warning that a variable is not on its requested device."""
     names = "\n  ".join(device.name for device in devices)
     return (
         "Failed to place the graph without changing the devices of some resources. Some of the operations (that had "
@@ -160,7 +160,7 @@ def resource_moved_text(devices: Iterable[Device], group: Sequence[Operation]) -
 
 
 def group_text(group: Sequence[Operation]) -> str:
-    """The members of a group and what was asked for each."""
+    """The members of a group and their requests."""
     ordered = sorted(group, key=lambda node: node.index)
     lines = [f"  {node.name} ({node.type}) {node.device}".rstrip() for node in ordered[:_SHOWN]]
     if len(ordered) > _SHOWN:
@@ -196,7 +196,7 @@ def _value_text(value: object) -> str:
         return repr(value)
     if isinstance(value, str) and len(value) < 40:
         return f'"{value}"'
-    return "..."  # a constant's value, a function: not what is wrong here
+    return "..."  # a constant's value, a function: irrelevant here
 
 
 def _name_and_type(node: Operation) -> str:

@@ -5,7 +5,7 @@
     MatMul: /job:localhost/replica:0/task:0/device:GPU:0
     a: /job:localhost/replica:0/task:0/device:GPU:0
 
-One line a node, in the order in which the placer decided. Cards are listed when a session starts, CPUs never.
+One line per node, in the order of the placer's decisions. GPUs are listed when a session starts, CPUs never.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from situs._src.ir.graph.node import Operation
 
 
 def print_device_mapping(devices: Iterable[Device]) -> None:
-    """Prints which card is behind each device."""
+    """Prints which GPU is behind each device."""
     described = [device for device in in_listing_order(devices) if device.description]
     if not described:
         print("Device mapping: no known devices.", flush=True)
@@ -28,12 +28,12 @@ def print_device_mapping(devices: Iterable[Device]) -> None:
 
 
 def print_assignment(node: Operation, device: Device) -> None:
-    """Prints the device that a node was given."""
+    """Prints the device of a node."""
     print(f"{node.name}: {device.name}", flush=True)
 
 
 def print_ignored_request(source: Operation, node: Operation, kept: DeviceSpec, ignored: DeviceSpec) -> None:
-    """Prints that a node goes to the variable it changes, and not where the program asked."""
+    """Prints that a node goes to the device of the variable it updates, instead of its requested one."""
     print(
         f"Ignoring device specification {ignored.to_string()} for node '{node.name}' because the input edge from "
         f"'{source.name}' is a reference connection and already has a device field set to {kept.to_string()}",
@@ -42,7 +42,7 @@ def print_ignored_request(source: Operation, node: Operation, kept: DeviceSpec, 
 
 
 def print_ignored_colocation(node: Operation, group: str, why: str) -> None:
-    """Prints that a node does not go with a group, because soft placement is on."""
+    """Prints that a node is not colocated with its group, because soft placement is on."""
     print(
         f"Ignoring request to colocate node '{node.name}' with nodes in colocation group '{group}' because soft "
         f"placement is on and it cannot be done{why}",

@@ -1,4 +1,4 @@
-"""The devices that operations are placed on, best first, and how strictly requests are taken.
+"""The devices that operations are placed on, best first, and how strictly requests are enforced.
 
     devices GPU:0 GPU:1 CPU:0, request /device:GPU:*, types {CPU, GPU}   ->  GPU:0, GPU:1
 
@@ -17,11 +17,11 @@ Types = frozenset[str]
 
 
 class Machine:
-    """Devices in the order in which they are preferred.
+    """Devices in order of preference.
 
     Args:
         devices: The devices of this process.
-        soft: Whether another device may be taken when a request cannot be met.
+        soft: Whether another device may be used if a request cannot be met.
         default: The device that comes first, whatever its type; None for the usual order.
     """
 

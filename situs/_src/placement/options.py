@@ -1,7 +1,7 @@
-"""What the program has said about placement as a whole: soft or hard, logged or silent, by rules or by predicted time.
+"""Global placement options: soft or hard, logged or silent, by rules or by predicted time.
 
-All of it can be changed at any time. A change empties the memos of all scopes, because the
-decisions in them were made under the old rules.
+They can be changed at any time. A change invalidates the memos of all scopes, because
+their decisions were made under the old rules.
 """
 
 from __future__ import annotations
@@ -27,13 +27,13 @@ current = Options()
 
 
 def set_soft(enabled: bool) -> None:
-    """Lets another device be taken where the requested one is missing or has no kernel."""
+    """Allows another device to be used if the requested one is missing or has no kernel."""
     current.soft = switch(enabled, "enabled")
     scope.forget()
 
 
 def set_placer(placer: Placer) -> None:
-    """Says how the graphs of sessions and functions are placed that are made from now on."""
+    """Sets the placer for the graphs of sessions and functions that are created from now on."""
     current.placer = placer
     scope.forget()
 
@@ -44,7 +44,7 @@ def set_placer(placer: Placer) -> None:
     differs="Works at any time, also after the first op, and writes to standard output.",
 )
 def set_log(enabled: bool) -> None:
-    """Prints a line for every op that runs, with its device; works at any time, both ways."""
+    """Prints a line for every op that runs, with its device; can be switched at any time."""
     current.log = switch(enabled, "enabled")
     scope.forget()
 

@@ -1,4 +1,4 @@
-"""`Placement`: where every operation of a graph went, and why.
+"""`Placement`: the device of every operation of a graph, and the reason.
 
 placement["MatMul"].device.short_name   'GPU:0'
 placement["MatMul"].reason              'default: first GPU with a float32 kernel'
@@ -25,7 +25,7 @@ Reason = tuple[str, str]  # the kind and the detail of an `Assignment`
 
 
 class Placement(Mapping[Operation, Assignment]):
-    """The assignments of a graph's operations, in the order of the graph. Also found by name."""
+    """The assignments of a graph's operations, in the order of the graph. Also indexed by name."""
 
     def __init__(
         self,
@@ -65,7 +65,7 @@ class Placement(Mapping[Operation, Assignment]):
         return len(self._nodes)
 
     def device_of(self, node: Operation) -> Device:
-        """The device of an operation; quicker than the whole assignment."""
+        """The device of an operation; faster than the whole assignment."""
         return self._placed[node][0]
 
     def devices(self) -> dict[Device, list[Operation]]:
@@ -76,7 +76,7 @@ class Placement(Mapping[Operation, Assignment]):
         return dict(sorted(found.items(), key=lambda item: item[0].rank))
 
     def explain(self) -> Explanation:
-        """Every assignment with its reason, to be iterated or printed as a table."""
+        """Every assignment with its reason, to iterate over or print as a table."""
         return Explanation(list(self.values()), plan=self.plan)
 
     def to_dicts(self) -> list[dict[str, str]]:

@@ -1,23 +1,23 @@
-"""The simple placer: gives every operation of a graph a device.
+"""The simple placer: assigns a device to every operation of a graph.
 
     1. kernels and requests are read (`placement.profile`)
-    2. operations are tied together: state with what changes it, then explicit groups (`placement.colocation`)
-    3. operations in graph order take the best device that is left to their group
-    4. generators, put off in 3, go where their consumers are
+    2. operations are grouped: state with its updates, then explicit groups (`placement.colocation`)
+    3. operations in graph order get the best device that their group allows
+    4. generators, skipped in 3, are placed with their consumers
 
-What it prefers:
+Preferences:
 
     a (CPU:1) --.
                  add        no request: the best device, not that of an input
     b (CPU:2) --'
-    c --- mul (GPU:1)       a lone constant is made where it is used
+    c --- mul (GPU:1)       a constant with one consumer is placed with it
     x (GPU:1) --- Shape     metadata is read where the data is, so that the data need not move
-    v (CPU:0) ==> Assign    state is changed where it is, whatever is asked for the change
+    v (CPU:0) ==> Assign    state is updated where it is, whatever the update requests
 
-There is no cost model in it. What was placed by an earlier run stays. Every decision keeps its reason.
+It has no cost model. Placements of earlier runs are kept. Every decision records its reason.
 
-Whoever has a cost model (`placement.dynamic`) is asked between 2 and 3: it is given what is left to each operation, its
-`Wish`, and says what it prefers. What it does not say is decided as above.
+The dynamic placer (`placement.dynamic`) plugs in between 2 and 3: it gets the constraints of each operation, its
+`Wish`, and returns its preferences. The rest is decided as above.
 """
 
 from __future__ import annotations
@@ -45,13 +45,13 @@ FIXED: Reason = ("fixed", "placed by an earlier run")
 
 
 class Wish(NamedTuple):
-    """What is left to an operation once kernels, requests and groups have been looked at.
+    """The choices of an operation after kernels, requests and groups have been considered.
 
     Attributes:
         node: The operation.
-        devices: The devices that it may go to, best first; never empty.
-        group: The operation that stands for its group, the same for all members; None if it is tied to no other.
-        rule: How these devices came to be those: ``default``, ``requested``, ``soft`` or ``fixed``.
+        devices: The devices that it may have, best first; never empty.
+        group: The representative of its group, the same for all members; None if it is not colocated.
+        rule: The reason for this list: ``default``, ``requested``, ``soft`` or ``fixed``.
     """
 
     node: Operation
@@ -79,15 +79,15 @@ def place(
     Args:
         nodes: The operations in graph order: a whole graph, or the part that a run needs.
         devices: The devices of this process.
-        soft: Whether another device may be taken when a request cannot be met.
+        soft: Whether another device may be used if a request cannot be met.
         log: Whether a line is printed for each operation.
         default: The device that operations without a request prefer; the caller's, for a ``tf.function``.
-        fixed: Operations that must stay where an earlier run put them.
-        choose: Says which device an operation should have, of those that are left to it.
+        fixed: Operations that must keep the device of an earlier run.
+        choose: Chooses a device for an operation among those that it may have.
 
     Raises:
         UnknownDeviceError: a requested device does not exist.
-        InvalidArgumentError: there is no kernel, or operations that belong together cannot be together.
+        InvalidArgumentError: there is no kernel, or colocated operations cannot share a device.
         FailedPreconditionError: there are no devices.
     """
     if not devices:
@@ -97,7 +97,7 @@ def place(
 
 
 class _Choice(NamedTuple):
-    """The devices that are left to an operation or a group, best first, and how they came to be those.
+    """The devices that an operation or a group may have, best first, and the reason for this list.
 
     ``rule`` is ``default``, ``requested`` or ``soft``. ``asker`` is the member whose request decided.
     """
@@ -164,7 +164,7 @@ class _Placer:
         resource = profile.request if makes_state(node) else EMPTY
         return Limits(profile.types, profile.request, resource)
 
-    # Who goes with whom.
+    # Grouping.
 
     def _tie(self) -> None:
         for node, profile in self.profiles.items():
@@ -182,7 +182,7 @@ class _Placer:
                 self.colocation.join(node, node.name)
 
     def _wish(self, node: Operation) -> Wish:
-        """What is left to an operation."""
+        """The choices of an operation."""
         group = self.colocation.find(node)
         leader = None if group is None else group.members[0]
         if node in self.fixed:
@@ -190,17 +190,17 @@ class _Placer:
         choice = self._choice(node, group)
         return Wish(node, tuple(choice.devices), leader, choice.rule)
 
-    # Where they go.
+    # Decisions.
 
     def _settle(self, node: Operation, preferred: tuple[Device, Reason] | None) -> None:
-        """Gives a node the preferred device, if that is left to it, or the best one."""
+        """Gives a node the preferred device, if it may have it, or the best one."""
         group = self.colocation.find(node)
         choice = self._choice(node, group)
         device = choice.devices[0]
         reason = choice.reason if group is None else self._reason_in_group(node, choice)
         if preferred is not None and preferred[0] in choice.devices:
             device, reason = preferred[0], _combined(reason, preferred[1])
-        if group is not None and len(choice.devices) > 1:  # the others of the group have no choice any more
+        if group is not None and len(choice.devices) > 1:  # fixes the others of the group
             self._choices[group] = choice._replace(devices=[device])
         self._assign(node, device, reason)
 
@@ -230,7 +230,7 @@ class _Placer:
         whom = f"only consumer '{name}'" if count == 1 else f"{count} consumers"
         return device, ("generator", f"follows its {whom}")
 
-    # What is left to them.
+    # Choices.
 
     def _choice(self, node: Operation, group: Group | None) -> _Choice:
         key = self.profiles[node] if group is None else group
@@ -268,7 +268,7 @@ class _Placer:
         helps = bool(self.machine.matching(relaxed(wanted, limits.assigned), limits.types)) and not self.machine.soft
         return unmet_request(node, self.profiles[node].request, wanted, self.machine, members, missing, helps)
 
-    # Why.
+    # Reasons.
 
     def _default_reason(self, device: Device, members: Sequence[Operation]) -> Reason:
         if device is self.machine.default:
@@ -280,7 +280,7 @@ class _Placer:
         return next((node for node in members if device_type not in self.profiles[node].kernels), None)
 
     def _asker(self, members: Sequence[Operation], device: Device) -> Operation | None:
-        """The member whose wish came true: one that leads before one that follows."""
+        """The member whose request was met: a leading one before a following one."""
         if len(members) == 1:
             return members[0]
         fixed = [node for node in members if node in self.fixed]

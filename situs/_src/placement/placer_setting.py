@@ -1,8 +1,8 @@
-"""Which placer places graphs: the simple one, by rules, or the dynamic one, by predicted time.
+"""The setting of the placer: the simple one, by rules, or the dynamic one, by predicted time.
 
 as_placer("simple")         rules: the best device that can run an operation
 as_placer("dynamic")        the least predicted time of a step
-as_placer(plan)             as a plan says: a `Plan`, or the path of a file with one
+as_placer(plan)             by a plan: a `Plan`, or the path of a file with one
 """
 
 from __future__ import annotations
@@ -28,10 +28,10 @@ class Placer:
 
     Attributes:
         kind: ``simple`` or ``dynamic``.
-        budget: How many seconds a search may take; None for a number of moves by the size of the graph.
-        seed: Where chance begins in a search.
-        plan: The placement to use in place of a search.
-        period: After how many steps the time of one is looked at again; 0 for never, once it has settled.
+        budget: The seconds that a search may take; None for a number of moves by the size of the graph.
+        seed: The random seed of searches.
+        plan: The placement to use instead of a search.
+        period: The number of steps after which the step time is checked again; 0 for never, once it has settled.
     """
 
     kind: str
@@ -56,12 +56,12 @@ if TYPE_CHECKING:
 
 
 def as_placer(given: object, budget: float | None = None, seed: int = 0) -> Placer:
-    """The placer that a program asks for.
+    """The placer for a setting.
 
     Args:
-        given: ``"simple"``, ``"dynamic"``, a plan, the path of a file with one, or a placer as it is.
-        budget: How many seconds a search may take.
-        seed: Where chance begins in a search.
+        given: ``"simple"``, ``"dynamic"``, a plan, the path of a file with one, or a placer.
+        budget: The seconds that a search may take.
+        seed: The random seed of searches.
 
     Raises:
         InvalidArgumentError: it is none of these.
@@ -87,11 +87,11 @@ def as_placer(given: object, budget: float | None = None, seed: int = 0) -> Plac
 
 
 def read_plan(path: str | os.PathLike[str]) -> Plan:
-    """Reads a plan that was saved.
+    """Reads a saved plan.
 
     Raises:
         NotFoundError: there is no such file.
-        InvalidArgumentError: it holds something else.
+        InvalidArgumentError: it is not a plan.
     """
     from situs._src.placement.search.plan import from_json  # here, because it loads NumPy
     from situs._src.placement.search.problem import parse

@@ -1,7 +1,7 @@
-"""What the placer asks of an operation: its kernels, its request, and which of its inputs are state.
+"""What the placer needs to know of an operation: its kernels, its request, and which of its inputs are state.
 
-Thousands of operations of a graph share few profiles: one for each op, with the same dtypes and the same
-request. So the registry is asked, and the request read, once for all of them.
+Thousands of operations share a few profiles: one per op, dtypes and
+request. So the registry is queried, and the request parsed, only once for all of them.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ class Profiles:
         """The profile of an operation.
 
         Raises:
-            InvalidArgumentError: no device has a kernel for it, or its request is no device name.
+            InvalidArgumentError: no device has a kernel for it, or its request is not a device name.
         """
         key = node.op_def, node.device, *node.types.values()
         found = self._made.get(key)
@@ -58,17 +58,17 @@ class Profiles:
 
 
 def is_generator(node: Operation) -> bool:
-    """Whether the operation only makes one value, which then is best made where it is used."""
+    """Whether the operation only produces one value, which is best created where it is used."""
     return not node.inputs and len(node.outputs) == 1 and not node.outputs[0].is_ref
 
 
 def makes_state(node: Operation) -> bool:
-    """Whether the operation is a variable or another resource: what is asked for it binds those who use it."""
+    """Whether the operation is a variable or another resource: its request binds its users."""
     return not node.inputs and len(node.outputs) == 1 and (node.outputs[0].is_ref or node.outputs[0].dtype is resource)
 
 
 def state_inputs(node: Operation, profile: Profile) -> list[SymbolicTensor]:
-    """The inputs by which an operation reaches into state: a variable it assigns to, a resource."""
+    """The inputs that are state: a variable that the operation assigns to, a resource."""
     found: list[SymbolicTensor] = []
     for position in profile.state_args:
         arg = node.args[position]

@@ -6,7 +6,7 @@
         v3 = tf.Variable(...)     /job:ps/task:0
         y = v1 + v2               /job:worker
 
-What an inner scope asks for wins, field by field.
+Requests of inner scopes win, field by field.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from situs._src.base.errors import ArgumentError, DTypeError
 from situs._src.base.export import export
 from situs._src.base.tree import listed
 
-# Types of ops that hold state. The spellings of all versions of TensorFlow, because programs name them.
+# Types of ops with state. The names of all versions of TensorFlow, because programs use them.
 STANDARD_PS_OPS = (
     "Variable",
     "VariableV2",
@@ -39,7 +39,7 @@ Strategy = Callable[[Any], int]
 
 
 class RoundRobin:
-    """A strategy that gives each variable the next task, in the order they are made."""
+    """A strategy that gives each variable the next task, in order of creation."""
 
     def __init__(self, num_tasks: int) -> None:
         self._num_tasks = num_tasks
@@ -68,7 +68,7 @@ class ReplicaDeviceChooser:
         self._ps_ops = frozenset(ps_ops)
 
     def __call__(self, op: PlacedOp) -> str:
-        """The device for an op; what `op` asks for already is kept."""
+        """The device for an op; its own request is kept."""
         if op.device and not self._merge_devices:
             return op.device
         asked = parse_spec(op.device or "")
@@ -76,7 +76,7 @@ class ReplicaDeviceChooser:
         return (self._server(op, asked) if holds_state else self._worker).make_merged_spec(asked).to_string()
 
     def _server(self, op: PlacedOp, asked: DeviceSpec) -> DeviceSpec:
-        # A program that sends the variable to another job has not asked for one of our tasks.
+        # A program that pins the variable to another job has not requested one of our tasks.
         if self._ps.job is None or asked.job not in (None, self._ps.job):
             return self._ps
         return self._ps.replace(task=self._strategy(op))
@@ -95,18 +95,18 @@ def replica_device_setter(
     """A device function for one replica of a program: variables on parameter servers, the rest on the worker.
 
     Args:
-        ps_tasks: How many parameter servers there are; 0 for none, which gives None.
+        ps_tasks: The number of parameter servers; 0 for none, which returns None.
         ps_device: The device of variables, without the task.
         worker_device: The device of everything else.
-        merge_devices: Whether devices of inner scopes are completed, and not just kept.
-        cluster: Names of jobs with their tasks, or an object whose ``as_dict()`` gives them; `ps_tasks` is taken
+        merge_devices: Whether devices of inner scopes are completed, rather than kept unchanged.
+        cluster: Names of jobs with their tasks, or an object whose ``as_dict()`` returns them; `ps_tasks` is taken
             from it.
-        ps_ops: The types of ops that hold state.
+        ps_ops: The types of ops with state.
         ps_strategy: A function from an op to the number of its task; round robin by default.
 
     Raises:
-        TypeError: `ps_strategy` cannot be called, `ps_ops` is no list, or `cluster` does not list tasks.
-        ValueError: `ps_tasks` is no number, or a device is no device name.
+        TypeError: `ps_strategy` cannot be called, `ps_ops` is not a list, or `cluster` does not list tasks.
+        ValueError: `ps_tasks` is not a number, or a device is not a device name.
     """
     if cluster is not None:
         ps_tasks = _tasks_in(cluster, ps_device)

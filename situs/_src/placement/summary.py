@@ -1,4 +1,4 @@
-"""What a plan expects of a step, in words: times, sizes, what one device alone would take, and what it rests on."""
+"""The text summary of a plan: predicted times and sizes, the time on one device alone, and the source of the costs."""
 
 from __future__ import annotations
 

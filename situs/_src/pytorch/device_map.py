@@ -6,11 +6,11 @@
     search     the placer's own search; accelerate's map is one of its starting points
     map        names of modules to devices, as ``accelerate.dispatch_model`` and transformers' ``device_map=`` take it
 
-What a device of the map means is what accelerate makes of it. A part on ``"cpu"`` or ``"disk"`` beside cards computes
-on the first card: its weights are brought there each time.
+A device map is interpreted by accelerate. A part on ``"cpu"`` or ``"disk"`` next to GPUs computes on the first GPU: its
+weights are copied there each time.
 
     0, 1, ...    weights stay there, ops run there
-    "cpu"        beside cards: weights in the host's memory, copied over the bus for each run; else ops run there
+    "cpu"        beside GPUs: weights in the host's memory, copied over the bus for each run; else ops run there
     "disk"       the same from a disk
 """
 
@@ -26,7 +26,7 @@ import torch
 from situs._src.base.errors import ArgumentError, shown
 from situs._src.base.export import export
 from situs._src.base.settings import parse_bytes
-from situs._src.placement.costs.kinds import CPU_BANDWIDTH, CPU_LAUNCH, GPU_LAUNCH, GPU_STEPS, STEPS_PER_CORE, Speed
+from situs._src.placement.costs.kinds import CPU_BANDWIDTH, CPU_CALL, GPU_LAUNCH, GPU_STEPS, STEPS_PER_CORE, Speed
 from situs._src.placement.costs.model import CARD_LATENCY, PCIE_BANDWIDTH, PEER_BANDWIDTH, estimate
 from situs._src.placement.costs.work import Work
 from situs._src.placement.search.plan import Plan
@@ -76,8 +76,8 @@ def device_map(
     Args:
         module: The module.
         example_inputs: What it is called with: a tensor, a tuple of arguments, or a dictionary of keywords.
-        devices: The devices to use: numbers of cards, ``"cpu"``, ``"disk"``; by default those in `max_memory`, or all
-            cards and the CPU.
+        devices: The devices to use: numbers of GPUs, ``"cpu"``, ``"disk"``; by default those in `max_memory`, or all
+            GPUs and the CPU.
         max_memory: How much each may hold, weights and activations together, in bytes or as text such as ``"10GiB"``.
         objective: ``"step"``: the time of one call. ``"max_load"``: that of the busiest device, for pipelines.
         no_split: Classes of modules that must not be split, besides those that the model names itself.
@@ -111,7 +111,7 @@ def device_map(
         needed = machine.room_for_offloaded(chosen, units.sizes)
         if needed <= reserved:
             break
-        reserved = needed  # the first card also takes what is brought to it, a part at a time
+        reserved = needed  # the first GPU also takes what is brought to it, a part at a time
     return DeviceMap(_joined(module, chosen), plan, _report(plan, chosen, units, found))
 
 
@@ -120,7 +120,7 @@ def device_map(
 
 @dataclass(frozen=True)
 class _Machine:
-    """Devices for a module: what each may hold and how fast it is; the first card computes for what is offloaded."""
+    """Devices for a module: what each may hold and how fast it is; the first GPU computes for what is offloaded."""
 
     where: tuple[Where, ...]
     memory: Mapping[Where, float | None]
@@ -135,11 +135,11 @@ class _Machine:
         return next((each for each in self.where if isinstance(each, int)), None)
 
     def is_offload(self, where: Where) -> bool:
-        """Whether weights are kept there, while the first card computes."""
+        """Whether weights are kept there, while the first GPU computes."""
         return where == DISK or (where == CPU and self.first_card is not None)
 
     def room_for_offloaded(self, chosen: Mapping[str, Where], sizes: Mapping[str, int]) -> float:
-        """What the first card needs for the largest part that is brought to it."""
+        """What the first GPU needs for the largest part that is brought to it."""
         return max((float(sizes[unit]) for unit, where in chosen.items() if self.is_offload(where)), default=0.0)
 
 
@@ -151,7 +151,7 @@ def _machine(devices: Sequence[Where | torch.device] | None, limits: Mapping[Whe
     if len(set(wanted)) < len(wanted):
         raise ArgumentError(f"A device stands twice in {shown(wanted)}.")
     if wanted == [DISK]:
-        raise ArgumentError("Nothing can be computed on a disk alone: add a card or the CPU to `devices`.")
+        raise ArgumentError("Nothing can be computed on a disk alone: add a GPU or the CPU to `devices`.")
     ordered = sorted(wanted, key=lambda each: (not isinstance(each, int), each == DISK, str(each)))
     memory = {each: given.get(each, _free(each)) for each in ordered}
     return _Machine(tuple(ordered), memory, {each: _speed(each) for each in ordered})
@@ -168,7 +168,7 @@ def _where(given: object) -> Where:
         number = given.removeprefix("cuda:") if given != "cuda" else "0"
         if number.isdecimal():
             return int(number)
-    raise ArgumentError(f"A device is the number of a card, 'cuda:0', 'cpu' or 'disk'; got {shown(given)}.")
+    raise ArgumentError(f"A device is the number of a GPU, 'cuda:0', 'cpu' or 'disk'; got {shown(given)}.")
 
 
 def _bytes(size: object) -> float:
@@ -180,16 +180,16 @@ def _bytes(size: object) -> float:
 
 
 def _free(where: Where) -> float | None:
-    """What may be used of a device of this machine; None where nobody knows, and for disks."""
+    """The usable memory of a device of this machine; None if unknown, and for disks."""
     if isinstance(where, int) and where < torch.cuda.device_count():
         return OF_FREE * torch.cuda.mem_get_info(where)[0]
     return None
 
 
 def _speed(where: Where) -> Speed:
-    """How fast a device of this machine is taken to be; a card that is not there is taken for a usual one."""
+    """How fast a device of this machine is taken to be; a GPU that is not there is taken for a usual one."""
     if not isinstance(where, int):
-        return Speed(STEPS_PER_CORE * torch.get_num_threads(), CPU_BANDWIDTH, CPU_LAUNCH)
+        return Speed(STEPS_PER_CORE * torch.get_num_threads(), CPU_BANDWIDTH, CPU_CALL)
     steps = GPU_STEPS
     if where < torch.cuda.device_count():
         found = torch.cuda.get_device_properties(where)
@@ -233,7 +233,7 @@ class _Builder:
         return {name: str(devices[unit]) for name, (unit, _) in zip(self.names, self.segments, strict=True)}
 
     def problem(self, reserved: float) -> Problem:
-        """The problem, with some room on the first card that is not to be used."""
+        """The problem, with some room on the first GPU that is not to be used."""
         nodes = tuple(self._node(number) for number in range(len(self.segments)))
         devices = tuple(self._device(where, reserved) for where in self.machine.where)
         calls = sum(op.calls for op in self.found.ops)
@@ -254,7 +254,8 @@ class _Builder:
             work += Work(op.steps, op.bytes, int(op.calls))
         holds = self.names[number] == self._first[unit]
         weights = float(self.units.sizes[unit]) if holds else 0.0
-        times = tuple(self._time(where, work, weights if ops else 0.0) for where in self.machine.where)
+        brought = self.units.tensors[unit] if holds and ops else 0
+        times = tuple(self._time(where, work, weights if ops else 0.0, brought) for where in self.machine.where)
         group = self.units.group[unit]
         return Node(self.names[number], times, weights, 0.0, group, None if self.weighs[group] else self._real())
 
@@ -263,13 +264,14 @@ class _Builder:
         found = [number for number, where in enumerate(self.machine.where) if not self.machine.is_offload(where)]
         return tuple(found) or tuple(range(len(self.machine.where)))
 
-    def _time(self, where: Where, work: Work, weights: float) -> float:
+    def _time(self, where: Where, work: Work, weights: float, tensors: int) -> float:
+        """What ops take; the tensors of weights that are offloaded are brought one by one before that."""
         if not self.machine.is_offload(where):
             return estimate(work, self.machine.speed[where])
         card = self.machine.first_card
         computes = self.machine.speed[CPU if card is None and CPU in self.machine.speed else card or where]
         bandwidth = DISK_BANDWIDTH if where == DISK else PCIE_BANDWIDTH
-        return estimate(work, computes) + (CARD_LATENCY + weights / bandwidth if weights else 0.0)
+        return estimate(work, computes) + tensors * CARD_LATENCY + weights / bandwidth
 
     def _tensors(self) -> Iterable[Tensor]:
         segment_of = {op: number for number, (_, ops) in enumerate(self.segments) for op in ops}
@@ -297,7 +299,7 @@ class _Builder:
 
     def _link(self, source: int, target: int) -> Link:
         ends = (self.machine.where[source], self.machine.where[target])
-        # What is offloaded computes on the first card, so that is where its results are.
+        # What is offloaded computes on the first GPU, so that is where its results are.
         real = [self.machine.first_card if self.machine.is_offload(end) else end for end in ends]
         if real[0] == real[1]:
             return Link(source, target)
@@ -374,7 +376,7 @@ def _of_accelerate(
 
 
 def _joined(module: torch.nn.Module, chosen: Mapping[str, Where]) -> dict[str, Where]:
-    """The map, with a module in the place of its parts where these are all on one device."""
+    """The map, with a module instead of its parts where these are all on one device."""
     found: dict[str, Where] = {}
 
     def visit(name: str, part: torch.nn.Module) -> None:

@@ -1,17 +1,17 @@
-"""One run of a module on tensors without elements (PyTorch's ``meta`` device): nothing is computed or copied.
+"""Tracing a module on tensors without elements (PyTorch's ``meta`` device): nothing is computed or copied.
 
-Each op that PyTorch dispatches is noted with the part of the module whose ``forward`` was running, with what it takes
-and makes, and with its arithmetic:
+Each op that PyTorch dispatches is recorded with the submodule whose ``forward`` was running, with its inputs and
+results, and with its arithmetic:
 
     transformer.h.0.attn.c_attn    addmm      parameters, x -> y      2 * 16 * 2304 * 768 steps
     transformer.h.0                add        y, x -> z               the residual, in the block's own forward
 
-A module that looks at elements (``.item()``, a mask that decides a shape) cannot run so; it is run as it is then, once.
+A module that reads elements (``.item()``, a mask that determines a shape) cannot be traced so; it is run once instead.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
@@ -192,8 +192,3 @@ def _followed(module: torch.nn.Module, stack: list[str]) -> Iterator[None]:
     finally:
         for handle in handles:
             handle.remove()
-
-
-def used_parameters(ops: Sequence[TracedOp], found: Trace) -> set[int]:
-    """The parameters that ops take, as they are or as views."""
-    return {found.root[n] for op in ops for n in op.inputs if found.root[n] in found.parameters}

@@ -6,9 +6,9 @@ down, a module is one unit if
     it is of a class that must not be split (``_no_split_modules``), or has no parts of its own
     its own ``forward`` joins what it was given with what its parts make:     x + self.attention(x)
 
-The second is why models break at a device boundary: the two summands would lie on different devices. A unit is given
-its inputs on its device, so there it is safe. Where a module's own ``forward`` joins what *several* of its parts make,
-these parts are tied together; so are parts that share a parameter.
+The second is why models break at a device boundary: the two summands would be on different devices. The inputs of a
+unit are moved to its device, so there it is safe. If a module's own ``forward`` combines the results of *several* of
+its parts, these parts are tied together; so are parts that share a parameter.
 """
 
 from __future__ import annotations
@@ -28,11 +28,13 @@ class Units:
     Attributes:
         sizes: Bytes of the parameters and buffers of each, by name, in the order in which they are defined; what is
             shared counts where it comes first.
+        tensors: How many parameters and buffers these are.
         group: For each unit the one that stands for those it must stay with.
         of_op: For each op of the trace the unit that runs it.
     """
 
     sizes: Mapping[str, int]
+    tensors: Mapping[str, int]
     group: Mapping[str, str]
     of_op: list[str]
 
@@ -70,7 +72,7 @@ class _Division:
     def made(self) -> Units:
         names = list(self._below("", self.module))
         unit_of = _Lookup(names)
-        sizes, owner = self._sizes(names, unit_of)
+        sizes, tensors, owner = self._sizes(names, unit_of)
         groups = _Groups(names)
         for shared in owner.values():
             groups.tie(shared)
@@ -86,7 +88,7 @@ class _Division:
             of_op.append(unit)
             for number in op.outputs:
                 made_in[self.found.root[number]] = unit
-        return Units(sizes, {name: groups.find(name) for name in names}, of_op)
+        return Units(sizes, tensors, {name: groups.find(name) for name in names}, of_op)
 
     def _below(self, name: str, part: torch.nn.Module) -> Iterator[str]:
         """The units of a part, in the order in which they are defined."""
@@ -117,14 +119,16 @@ class _Division:
     def _roots(self, op: TracedOp) -> list[int]:
         return list(dict.fromkeys(self.found.root[number] for number in op.inputs))
 
-    def _sizes(self, names: list[str], unit_of: _Lookup) -> tuple[dict[str, int], dict[int, list[str]]]:
-        sizes = dict.fromkeys(names, 0)
+    def _sizes(self, names: list[str], unit_of: _Lookup) -> tuple[dict[str, int], dict[str, int], dict[int, list[str]]]:
+        """Bytes and numbers of the parameters of units, and for each parameter the units that have it."""
+        sizes, tensors = dict.fromkeys(names, 0), dict.fromkeys(names, 0)
         owner: dict[int, list[str]] = {}
         for number, aliases in self.found.parameters.items():
             units = [unit for alias in aliases if (unit := unit_of.unit(alias)) is not None]
             owner[number] = list(dict.fromkeys(units))
             sizes[units[0]] += self.found.sizes[number]
-        return sizes, owner
+            tensors[units[0]] += 1
+        return sizes, tensors, owner
 
 
 class _Lookup:

@@ -1,4 +1,4 @@
-"""What two operations must have in common for one to take as long as the other: their *key*.
+"""The *key* of an operation: operations with equal keys take equally long.
 
     MatMul float32 [128,784] [784,256] -> [128,256] transpose_a=False transpose_b=False
 
@@ -17,8 +17,8 @@ from situs._src.ir.graph.function import graphs_of
 from situs._src.ir.graph.node import Operation
 from situs._src.ir.graph.tensor import SymbolicTensor
 
-_DRAWS = frozenset({"seed", "seed2"})  # which numbers are drawn takes no time
-LONGEST = 400  # letters of a key; what is longer says too much to be found again
+_DRAWS = frozenset({"seed", "seed2"})  # the seed does not affect the time
+LONGEST = 400  # characters of a key; longer ones are too specific to recur
 
 
 class Key(NamedTuple):
@@ -32,7 +32,7 @@ class Key(NamedTuple):
 
 
 def key_of(node: Operation) -> Key | None:
-    """The key of an operation; None where its shapes are not known, or it holds graphs, whose parts have keys."""
+    """The key of an operation; None if its shapes are unknown, or it contains graphs, whose parts have keys."""
     tensors = (*node.inputs, *node.outputs)
     if graphs_of(node) or not all(tensor.shape.is_fully_defined() for tensor in tensors):
         return None
@@ -40,7 +40,7 @@ def key_of(node: Operation) -> Key | None:
 
 
 def made_key(node: Operation, inputs: Iterable[TensorShape], outputs: Iterable[TensorShape]) -> Key | None:
-    """The key of an operation whose tensors have these shapes; None where it would be too long."""
+    """The key of an operation whose tensors have these shapes; None if it would be too long."""
     before, after = list(inputs), list(outputs)
     dtypes = " ".join(dtype.name for dtype in _distinct((*node.inputs, *node.outputs)))
     ranks = f"{','.join(str(shape.rank) for shape in before)}->{','.join(str(shape.rank) for shape in after)}"
@@ -61,7 +61,7 @@ def _text(shape: TensorShape) -> str:
 
 
 def _is_plain(value: object) -> bool:
-    """Whether an attribute says how an op computes, rather than what it is given: no constants, names or graphs."""
+    """Whether an attribute says how an op computes, rather than on what: no constants, names or graphs."""
     if isinstance(value, (list, tuple)):
         return len(value) <= 8 and all(isinstance(item, (bool, int)) for item in value)
     return isinstance(value, (bool, int)) or (isinstance(value, str) and value.isupper())

@@ -1,11 +1,14 @@
-"""The cost model: how long an operation takes on a device, and a copy between two, and where that is known from.
+"""The cost model: the time of an operation on a device, and of a copy between two, with its source.
 
     model.time(node, device)     Cost(seconds=0.00012, source="measured", at=...)
     model.link(a, b)             Link: latency + bytes * per_byte
+    model.feeding(host)          the same for arrays of the program that become tensors
 
-Interpolation goes along the estimate, which knows how work grows with shapes: measurements say by which factor the
-estimate of a family is wrong at some amounts of work, and between two of these the factor changes evenly in the
-logarithm of the work:
+A call on a GPU takes time twice: of the host, which launches it (`Cost.ordering`), and then of the GPU.
+
+Interpolation follows the estimate, which knows how work grows with shapes: measurements give the factor by which the
+estimate of a family is wrong at some amounts of work, and in between the factor changes linearly in the logarithm of
+the work:
 
     factor          measured / estimated
       3 |  o------.
@@ -22,20 +25,21 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
+from statistics import median
 
 from situs._src.base.devices.logical import Device
 from situs._src.ir.graph.function import FunctionGraph, graphs_of
 from situs._src.ir.graph.node import Operation
 from situs._src.placement.costs.key import key_of
-from situs._src.placement.costs.kinds import Speed, kind_of, speed_of
-from situs._src.placement.costs.store import CostStore, Measured
+from situs._src.placement.costs.kinds import GPU_CALL, Speed, kind_of, speed_of
+from situs._src.placement.costs.store import CostStore, Measured, ordering_of
 from situs._src.placement.costs.work import TURNS, Work, work_of
 
 MEASURED, INTERPOLATED, ESTIMATED, FREE = "measured", "interpolated", "estimated", "free"
-NEVER = 1e-7  # seconds: what a measured call takes at least
-HOST_BANDWIDTH = 8e9  # bytes a second between memories of the host
+NEVER = 1e-7  # seconds: the minimum time of a measured call
+HOST_BANDWIDTH = 8e9  # bytes per second between memories of the host
 PCIE_BANDWIDTH = 1.2e10
-PEER_BANDWIDTH = 2e10  # between two cards, or through the host
+PEER_BANDWIDTH = 2e10  # between two GPUs, or through the host
 HOST_LATENCY = 3e-6
 CARD_LATENCY = 1.2e-5
 SAME_CARD_BANDWIDTH = 5e11
@@ -43,24 +47,26 @@ SAME_CARD_BANDWIDTH = 5e11
 
 @dataclass(frozen=True)
 class Cost:
-    """How long something takes.
+    """The time of something.
 
     Attributes:
         seconds: The time.
-        source: ``measured``, ``interpolated``, ``estimated`` or ``free``: nothing has to be done.
+        source: ``measured``, ``interpolated``, ``estimated`` or ``free``: there is nothing to do.
         at: When it was measured, in seconds since 1970; 0 for an estimate.
-        guessed: Whether sizes had to be guessed for it.
+        guessed: Whether it is based on guessed sizes.
+        ordering: The host's time to launch it on a GPU; 0 on the host itself.
     """
 
     seconds: float
     source: str
     at: float = 0.0
     guessed: bool = False
+    ordering: float = 0.0
 
 
 @dataclass(frozen=True)
 class LinkCost:
-    """How long copies from one device to another take: a latency, and so much for each byte."""
+    """The time of copies from one device to another: a latency, and a time per byte."""
 
     latency: float
     per_byte: float
@@ -68,21 +74,21 @@ class LinkCost:
     at: float = 0.0
 
     def seconds(self, size: float) -> float:
-        """How long a copy of so many bytes takes."""
+        """The time of a copy of a number of bytes."""
         return self.latency + size * self.per_byte
 
 
 def estimate(work: Work, speed: Speed) -> float:
-    """How long a device of that speed should take: the calls, and the slower of arithmetic and memory."""
-    return work.calls * speed.launch + max(work.steps / speed.steps, work.bytes / speed.bandwidth)
+    """The estimated time at that speed: the calls, and the slower of arithmetic and memory."""
+    return work.calls * speed.call + max(work.steps / speed.steps, work.bytes / speed.bandwidth)
 
 
 class CostModel:
-    """Times of operations and copies, from measurements where there are any.
+    """Times of operations and copies, measured if possible.
 
     Args:
         store: The measurements.
-        held: What operations that hold graphs took in this program, by name and kind of device: they have no key.
+        held: Times of control-flow operations in this program, by name and kind of device: they have no key.
     """
 
     def __init__(self, store: CostStore, held: Mapping[tuple[str, str], Cost] | None = None) -> None:
@@ -90,55 +96,78 @@ class CostModel:
         self.held = held or {}
 
     def time(self, node: Operation, device: Device) -> Cost:
-        """How long an operation takes on a device; its shapes are taken as they are known in its graph."""
+        """The time of an operation on a device, with the shapes known in its graph."""
         graphs = graphs_of(node)
         if graphs:
             return self.held.get((node.name, kind_of(device))) or self._of_graphs(graphs, device)
         work = work_of(node)
         if not work.calls:
             return Cost(0.0, FREE)
-        kind, key = kind_of(device), key_of(node)
+        kind, key, speed = kind_of(device), key_of(node), speed_of(device)
         found = None if key is None else self.store.measured(kind, key)
         if found is not None:
-            return Cost(max(found.median, NEVER), MEASURED, found.at)
-        guess = estimate(work, speed_of(device))
+            return Cost(max(found.median, NEVER), MEASURED, found.at, ordering=self._ordering(kind, [found], speed))
+        guess = estimate(work, speed)
         others = [] if key is None else self.store.family(kind, key.family)
+        ordering = self._ordering(kind, others, speed)
         if others:
-            factor = interpolated_factor(others, work, speed_of(device))
-            return Cost(max(guess * factor, NEVER), INTERPOLATED, min(each.at for each in others), work.guessed)
-        return Cost(guess, ESTIMATED, 0.0, work.guessed)
+            factor = interpolated_factor(others, work, speed)
+            seconds, oldest = max(guess * factor, NEVER), min(each.at for each in others)
+            return Cost(seconds, INTERPOLATED, oldest, work.guessed, ordering)
+        return Cost(guess, ESTIMATED, 0.0, work.guessed, ordering)
+
+    def _ordering(self, kind: str, measured: Sequence[Measured], speed: Speed) -> float:
+        """The host's time to launch a measured call within a sequence: it does not depend on sizes."""
+        if not speed.launch:
+            return 0.0
+        times = [seconds for each in measured for seconds in each.ordering]
+        return median(times) * self.store.pace(ordering_of(kind)).share if times else speed.launch
 
     def _of_graphs(self, graphs: Sequence[tuple[str, FunctionGraph]], device: Device) -> Cost:
-        """How long an operation takes that runs graphs: what these take, a loop several times."""
+        """The time of an operation that runs graphs: that of the graphs, for a loop several times."""
         turns = TURNS if any(name == "body" for name, _ in graphs) else 1
         inner = [self.time(node, device) for _, graph in graphs for node in graph.operations]
-        return Cost(turns * sum(cost.seconds for cost in inner), ESTIMATED, guessed=True)
+        ordering = turns * sum(cost.ordering for cost in inner)
+        return Cost(turns * sum(cost.seconds for cost in inner), ESTIMATED, guessed=True, ordering=ordering)
 
-    def link(self, source: Device, target: Device) -> LinkCost:
-        """How long copies from one device to another take."""
-        found = self.store.link(link_name(source, target))
+    def feeding(self, host: Device) -> LinkCost:
+        """The time to convert an array of the program to a tensor of the host."""
+        found = self.store.link(feeding_name(host))
         if found is not None:
             return LinkCost(found.latency, found.per_byte, MEASURED, found.at)
+        return LinkCost(HOST_LATENCY, 1 / HOST_BANDWIDTH, ESTIMATED)
+
+    def link(self, source: Device, target: Device) -> LinkCost:
+        """The time of copies from one device to another."""
+        found = self.store.link(link_name(source, target))
+        same = source.is_card and target.is_card and source.physical is target.physical
+        if found is not None:  # on one GPU a copy is a call like any other, without waiting
+            return LinkCost(GPU_CALL if same else found.latency, found.per_byte, MEASURED, found.at)
         if not (source.is_card or target.is_card):
             return LinkCost(HOST_LATENCY, 1 / HOST_BANDWIDTH, ESTIMATED)
         if source.is_card and target.is_card:
-            same = source.physical is target.physical
-            return LinkCost(CARD_LATENCY, 1 / (SAME_CARD_BANDWIDTH if same else PEER_BANDWIDTH), ESTIMATED)
+            latency = GPU_CALL if same else CARD_LATENCY
+            return LinkCost(latency, 1 / (SAME_CARD_BANDWIDTH if same else PEER_BANDWIDTH), ESTIMATED)
         return LinkCost(CARD_LATENCY, 1 / PCIE_BANDWIDTH, ESTIMATED)
 
 
 def link_name(source: Device, target: Device) -> str:
-    """What a pair of devices is called in a store: their kinds, and which of them they are."""
+    """The name of a pair of devices in a store: their kinds, and which ones they are."""
     return f"{kind_of(source)} {source.short_name} -> {kind_of(target)} {target.short_name}"
 
 
+def feeding_name(host: Device) -> str:
+    """The name of feeding in a store."""
+    return f"program -> {kind_of(host)}"
+
+
 def interpolated_factor(measured: Sequence[Measured], work: Work, speed: Speed) -> float:
-    """By which factor the estimate is wrong at an amount of work, from measurements of its family.
+    """The factor by which the estimate is wrong at an amount of work, from measurements of its family.
 
     Args:
         measured: At least one measurement.
         work: The work of the operation in question.
-        speed: How fast the device is taken to be.
+        speed: The assumed speed of the device.
     """
     points = sorted((_size(each.work, speed), _factor(each, speed)) for each in measured)
     size = _size(work, speed)
@@ -156,5 +185,5 @@ def _factor(measured: Measured, speed: Speed) -> float:
 
 
 def _size(work: Work, speed: Speed) -> float:
-    """How much work that is, in one figure: what it should take without the call."""
+    """The amount of work in one number: its estimated time without the call."""
     return max(work.steps / speed.steps, work.bytes / speed.bandwidth, 1e-12)

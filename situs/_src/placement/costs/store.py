@@ -1,21 +1,22 @@
-"""What has been measured: times of operations by kind of device, and of copies by pair of devices.
+"""The cost store: times of operations by kind of device, and of copies by pair of devices.
 
-    store.note(kind, key, work, seconds)       one measurement more; the last `SAMPLES` are kept
-    store.median(kind, key)                    what the same took
-    store.family(kind, key.family)             what others of its family took, for interpolation
-    store.save()                               merged with what is in the file, which is replaced as a whole
+    store.note(kind, key, work, seconds)       adds a measurement; the last `SAMPLES` are kept
+    store.median(kind, key)                    the time of equal operations
+    store.family(kind, key.family)             the times of its family, for interpolation
+    store.save()                               merged with the file, which is replaced atomically
 
-The file is JSON in the user's cache folder, so it can be looked at, edited, deleted, and given to others: nothing in
-it is run, and what it says of other kinds of device does no harm. A file that cannot be read, is of another version, or
-holds something else than numbers where numbers are due is left out, with one warning, and replaced by the next `save`.
+The file is JSON in the user's cache folder, so it can be inspected, edited, deleted, and shared: nothing in it is
+executed, and entries of other kinds of devices do no harm. A file that cannot be read, has another version, or contains
+something other than numbers where numbers are expected is ignored, with one warning, and replaced by the next `save`.
 
     {"format": "situs costs", "version": 1,
-     "kinds": {KIND: {FAMILY: {SIZES: {"seconds": [...], "steps": n, "bytes": n, "at": unix time}}}},
+     "kinds": {KIND: {FAMILY: {SIZES: {"seconds": [...], "ordering": [...], "steps": n, "bytes": n, "at": unix time}}}},
      "links": {"CPU ... CPU:0 -> GPU ... GPU:1": {"latency": s, "per_byte": s, "at": unix time}},
      "paces": {KIND: {"per_call": s, "share": x, "at": unix time}}}
 
-A *pace* says how calls of a kind of device go in a row, as steps run, against what they take when each is timed by
-itself: nobody waits for a card after each call, and what is timed holds on to its inputs a little longer.
+A *pace* relates the time of calls within a running step to their time when each is timed by itself: then the GPU is
+synchronized after each call, and inputs are kept alive a little longer. The host's launch time (`Measured.ordering`)
+has a pace of its own, under `ordering_of(kind)`.
 """
 
 from __future__ import annotations
@@ -39,51 +40,53 @@ from situs._src.placement.costs.work import Work
 
 FORMAT = "situs costs"
 VERSION = 1
-SAMPLES = 61  # of one key: the last ones; a step may have a dozen operations of one key
+SAMPLES = 3  # of one key: the last ones, each of which is a mean over the operations of a step
 LARGEST_FILE = 2**26  # bytes
-LONGEST_NAME = 1000  # letters
+LONGEST_NAME = 1000  # characters
 MOST = 200_000  # keys in one file
 
 
 @dataclass
 class Measured:
-    """What one operation took on one kind of device.
+    """The measurements of an operation on one kind of device.
 
     Attributes:
         work: What it has to do.
         seconds: The last times, oldest first.
         at: When the last of them was taken, in seconds since 1970.
+        ordering: The host's launch time each time; zeros for the host itself.
     """
 
     work: Work
     seconds: list[float] = field(default_factory=list)
     at: float = 0.0
+    ordering: list[float] = field(default_factory=list)
 
     @property
     def median(self) -> float:
-        """The time that half of them did not exceed."""
+        """The median time."""
         return median(self.seconds)
 
 
 @dataclass(frozen=True)
 class MeasuredLink:
-    """What copies from one device to another took: a latency, and so much for each byte."""
+    """The measurements of copies from one device to another: a latency, and a time per byte."""
 
     latency: float
     per_byte: float
     at: float = 0.0
 
 
-LEAST = 0.1  # of what a call takes by itself: what it takes in a row at least
+LEAST = 0.1  # the minimum time in a step, relative to a call by itself
 
 
 @dataclass(frozen=True)
 class Pace:
-    """How calls go in a row, against each by itself.
+    """The time of calls within a step, relative to each by itself.
 
     Attributes:
-        per_call: Seconds that each call takes less: launching, and waiting for it to be over.
-        share: What is left of its time then, as a share; more than 1 if it takes longer in a row.
+        per_call: Seconds to subtract per call: launching and synchronizing.
+        share: The factor for the rest; more than 1 if calls take longer within a step.
         at: When it was measured.
     """
 
@@ -92,16 +95,16 @@ class Pace:
     at: float = 0.0
 
     def of(self, seconds: float) -> float:
-        """What a call takes in a row that takes so long by itself."""
+        """The time within a step of a call that takes this long by itself."""
         return max(LEAST * seconds, seconds - self.per_call) * self.share
 
 
 class CostStore:
-    """Measurements, in memory and in a file. Safe to use from many threads.
+    """Measurements, in memory and in a file. Thread-safe.
 
     Args:
         path: The file; None for a store that is in memory only.
-        clock: Gives the time, in seconds since 1970.
+        clock: Returns the time in seconds since 1970.
     """
 
     def __init__(self, path: Path | None = None, clock: Callable[[], float] = time.time) -> None:
@@ -111,7 +114,7 @@ class CostStore:
         self._kinds: dict[str, dict[str, dict[str, Measured]]] = {}
         self._links: dict[str, MeasuredLink] = {}
         self._paces: dict[str, Pace] = {}
-        self.version = 0  # counts what was noted
+        self.version = 0  # counts the additions
         if path is not None:
             self._read(path)
 
@@ -121,25 +124,25 @@ class CostStore:
         return sum(len(sizes) for families in self._kinds.values() for sizes in families.values())
 
     def measured(self, kind: str, key: Key) -> Measured | None:
-        """What an operation of this key took on this kind of device."""
+        """The measurements for a key on a kind of device."""
         return self._kinds.get(kind, {}).get(key.family, {}).get(key.sizes)
 
     def family(self, kind: str, family: str) -> list[Measured]:
-        """What the operations of a family took on a kind of device, least work first."""
+        """The measurements of a family on a kind of device, least work first."""
         with self._lock:
             found = list(self._kinds.get(kind, {}).get(family, {}).values())
         return sorted(found, key=lambda each: (each.work.steps, each.work.bytes))
 
     def link(self, name: str) -> MeasuredLink | None:
-        """What copies over a link took."""
+        """The measurements of copies over a link."""
         return self._links.get(name)
 
     def pace(self, kind: str) -> Pace:
-        """How calls on a kind of device go in a row; as they go by themselves, where nothing is known."""
+        """The pace of calls on a kind of device; the neutral one if unknown."""
         return self._paces.get(kind, Pace())
 
     def items(self) -> Iterator[tuple[str, Key, Measured]]:
-        """Everything that was measured of operations: kind, key, times."""
+        """All measurements of operations: kind, key, times."""
         with self._lock:
             every = [
                 (kind, Key(family, sizes), found)
@@ -150,31 +153,38 @@ class CostStore:
         return iter(every)
 
     def links(self) -> dict[str, MeasuredLink]:
-        """Everything that was measured of copies."""
+        """All measurements of copies."""
         with self._lock:
             return dict(self._links)
 
+    def paces(self) -> dict[str, Pace]:
+        """All paces."""
+        with self._lock:
+            return dict(self._paces)
+
     # What is added.
 
-    def note(self, kind: str, key: Key, work: Work, seconds: float) -> None:
-        """Adds what an operation took once."""
-        if not (math.isfinite(seconds) and seconds >= 0):
-            raise ArgumentError(f"A time is a number of seconds of at least 0, got {seconds!r}.")
+    def note(self, kind: str, key: Key, work: Work, seconds: float, ordering: float = 0.0) -> None:
+        """Adds one measurement of an operation: on its device, and the host's launch time."""
+        for each in (seconds, ordering):
+            if not (math.isfinite(each) and each >= 0):
+                raise ArgumentError(f"A time is a number of seconds of at least 0, got {each!r}.")
         with self._lock:
             family = self._kinds.setdefault(kind, {}).setdefault(key.family, {})
             found = family.setdefault(key.sizes, Measured(work))
             found.seconds = [*found.seconds[-(SAMPLES - 1) :], seconds]
+            found.ordering = [*found.ordering[-(SAMPLES - 1) :], ordering]
             found.work, found.at = work, self._clock()
             self.version += 1
 
     def note_link(self, name: str, latency: float, per_byte: float) -> None:
-        """Says what copies over a link take."""
+        """Sets the cost of copies over a link."""
         with self._lock:
             self._links[name] = MeasuredLink(latency, per_byte, self._clock())
             self.version += 1
 
     def note_pace(self, kind: str, per_call: float, share: float) -> None:
-        """Says how calls on a kind of device go in a row."""
+        """Sets the pace of calls on a kind of device."""
         with self._lock:
             self._paces[kind] = Pace(per_call, share, self._clock())
             self.version += 1
@@ -182,7 +192,7 @@ class CostStore:
     # The file.
 
     def save(self) -> None:
-        """Writes everything to the file, with what others have written to it meanwhile.
+        """Writes everything to the file, merged with what others have written to it meanwhile.
 
         Raises:
             ArgumentError: the store has no file.
@@ -205,7 +215,7 @@ class CostStore:
             raise
 
     def save_if_possible(self) -> None:
-        """Writes everything to the file; where that cannot be written, a warning says so once, and all goes on."""
+        """Writes everything to the file; if that fails, warns once and continues."""
         try:
             self.save()
         except OSError as error:
@@ -215,7 +225,13 @@ class CostStore:
         kinds = {
             kind: {
                 family: {
-                    sizes: {"seconds": m.seconds, "steps": m.work.steps, "bytes": m.work.bytes, "at": m.at}
+                    sizes: {
+                        "seconds": m.seconds,
+                        "ordering": m.ordering,
+                        "steps": m.work.steps,
+                        "bytes": m.work.bytes,
+                        "at": m.at,
+                    }
                     for sizes, m in members.items()
                 }
                 for family, members in families.items()
@@ -227,7 +243,7 @@ class CostStore:
         return {"format": FORMAT, "version": VERSION, "kinds": kinds, "links": links, "paces": paces}
 
     def _read(self, path: Path, quiet: bool = False) -> None:
-        """Takes what is in the file and newer than what is known here."""
+        """Reads entries from the file that are newer than those in memory."""
         try:
             if not path.exists():
                 return
@@ -250,14 +266,19 @@ class CostStore:
                 self._paces[kind] = pace
 
 
+def ordering_of(kind: str) -> str:
+    """The key for the pace of launches of a kind of GPU."""
+    return f"{kind}, ordering"
+
+
 _warned: set[Path] = set()
 
 
 def _warn(path: Path, error: Exception, what: str = "are left out") -> None:
-    """Says once of each file what cannot be done with it."""
+    """Warns once per file about what cannot be done with it."""
     if path not in _warned:
         _warned.add(path)
-        hint = "`situs profile` measures anew; SITUS_COSTS names another file."
+        hint = "`situs profile` measures again; SITUS_COSTS names another file."
         warnings.warn(f"The measured costs in {path} {what}: {error}. {hint}", RuntimeWarning, stacklevel=3)
 
 
@@ -272,7 +293,7 @@ _sharing = locks.lock()
 
 
 def shared_store() -> CostStore:
-    """The store of this process, with what is in the user's file; another one if that is another file by now."""
+    """The store of this process, with the user's file; a new one if that is another file by now."""
     path = store_path()
     with _sharing:
         if path not in _shared:
@@ -280,7 +301,7 @@ def shared_store() -> CostStore:
         return _shared[path]
 
 
-# Reading what others may have written.
+# Reading untrusted files.
 
 Entries = tuple[list[tuple[str, Key, Measured]], list[tuple[str, MeasuredLink]], list[tuple[str, Pace]]]
 
@@ -289,7 +310,7 @@ def _checked(data: object) -> Entries:
     """The entries of a file.
 
     Raises:
-        ValueError: it says something else than a store does.
+        ValueError: it is not a valid store.
     """
     top = _mapping(data, "the file")
     if top.get("format") != FORMAT:
@@ -320,7 +341,11 @@ def _measured(entry: Mapping[str, object]) -> Measured:
         raise ValueError("the seconds of a measurement are a list of numbers")
     times = [_number(each, "seconds") for each in seconds[-SAMPLES:]]
     work = Work(_number(entry.get("steps"), "steps"), _number(entry.get("bytes"), "bytes"))
-    return Measured(work, times, _number(entry.get("at"), "at"))
+    ordering = entry.get("ordering", [])
+    if not isinstance(ordering, list):
+        raise ValueError("the times of ordering of a measurement are a list of numbers")
+    ordered = [_number(each, "ordering") for each in ordering[-SAMPLES:]]
+    return Measured(work, times, _number(entry.get("at"), "at"), ordered)
 
 
 def _mapping(value: object, what: str) -> Mapping[str, object]:

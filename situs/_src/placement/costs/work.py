@@ -1,14 +1,17 @@
-"""What an operation has to do, whatever does it: multiplications and additions, and bytes that are read and written.
+"""The work of an operation, independent of the device: arithmetic, and bytes read and written.
 
-What an op costs stands on the op: its rule of work (`Op.work`) says how many multiplications an operation takes, and
-its traits say whether it moves anything at all:
+The cost of an op is declared on the op: its rule (`Op.work`) says how many multiplications an operation takes, and its
+traits say whether it moves data at all:
 
     MatMul [128,784] x [784,256]     2 * 128 * 784 * 256 steps     bytes of both inputs and the result
     Relu [128,256]                   128 * 256                     bytes of the input and the result
+    Sort, FFT of n elements          n log n                       bytes of the input and the result
+    GatherV2 of 8 rows of 1e6        8 rows                        twice 8 rows: other rows are not read
+    ScatterAdd of 8 rows to 1e6      8 rows                        three times 8 rows, likewise
     Reshape, Identity, Shape         0                             0: a view, the same memory, or sizes alone
 
-Sizes that are not known count as `GUESS` in each unknown dimension, and the work says that it is a guess. An operation
-that holds graphs does what these do, a loop `TURNS` times.
+Unknown dimensions count as `GUESS`, and the work is marked as a guess. An operation that contains graphs does the work
+of these, a loop `TURNS` times.
 """
 
 from __future__ import annotations
@@ -21,24 +24,25 @@ from situs._src.base.shapes import TensorShape
 from situs._src.ir.graph.function import graphs_of
 from situs._src.ir.graph.node import Operation
 from situs._src.ir.graph.tensor import SymbolicTensor
-from situs._src.ir.registry.traits import ALIAS, FED, NO_WORK, SHAPE_ONLY, STATE, VIEW
+from situs._src.ir.registry.traits import ALIAS, FED, MOVES, NO_WORK, PRODUCT, SHAPE_ONLY, STATE, VIEW
 
-GUESS = 32  # what an unknown dimension counts as
-TURNS = 10  # of a loop, before anything is known of it
-FREE = frozenset({ALIAS, FED, NO_WORK, SHAPE_ONLY, STATE})  # what takes no time worth counting
+GUESS = 32  # assumed for an unknown dimension
+TURNS = 10  # iterations assumed for a loop
+CHANGED_ROWS = frozenset({"updates"})  # the input names of ops that update only some rows
+FREE = frozenset({ALIAS, FED, NO_WORK, SHAPE_ONLY, STATE})  # negligible time
 _UNKNOWN_RANK = GUESS * GUESS
 _OF_A_STRING = 32  # bytes
 
 
 @dataclass(frozen=True)
 class Work:
-    """What an operation has to do.
+    """The work of an operation.
 
     Attributes:
         steps: Multiplications and additions, or other arithmetic.
-        bytes: What is read and written.
-        calls: How many kernels that takes: 0 where nothing is called.
-        guessed: Whether sizes were not known.
+        bytes: Bytes read and written.
+        calls: The number of kernel calls: 0 if none.
+        guessed: Whether sizes were unknown.
     """
 
     steps: float = 0.0
@@ -60,7 +64,7 @@ NOTHING = Work(calls=0)
 
 
 def work_of(node: Operation) -> Work:
-    """What an operation has to do, as far as its shapes are known."""
+    """The work of an operation, as far as its shapes are known."""
     held = graphs_of(node)
     if held:
         once = _all_of(inner for _, graph in held for inner in graph.operations)
@@ -72,26 +76,41 @@ def work_of(node: Operation) -> Work:
     guessed = any(not tensor.shape.is_fully_defined() for tensor in tensors)
     if VIEW in traits:
         return Work(guessed=guessed)
+    touched = _touched(node)
     rule = node.op_def.work_rule
     products = None if rule is None else rule(node)
-    if rule is not None and products is None:
+    if products is None and PRODUCT in traits:
         products = _unknown_product(node)
-    steps = 2.0 * products if products is not None else float(max(map(elements, tensors), default=0))
-    return Work(steps, float(sum(map(tensor_bytes, tensors))), 1, guessed)
+    steps = 2.0 * products if products is not None else float(max(map(elements, touched), default=0))
+    return Work(steps, float(sum(map(tensor_bytes, touched))), 1, guessed)
+
+
+def _touched(node: Operation) -> list[SymbolicTensor]:
+    """The tensors whose bytes an operation reads and writes; if it reads or writes only some rows, these.
+
+    A tensor occurs as often as its bytes are read or written.
+    """
+    if MOVES in node.op_def.traits:
+        return [*node.outputs, *node.outputs]  # as much is read as returned
+    rows = [tensor for arg, tensor in zip(node.op_def.inputs, node.args, strict=True) if arg.name in CHANGED_ROWS]
+    if node.op_def.updates and rows and all(isinstance(tensor, SymbolicTensor) for tensor in rows):
+        others = [tensor for tensor in node.inputs if not tensor.is_ref]
+        return [*others, *rows, *rows]  # rows of the variable are read and written where they change
+    return [*node.inputs, *node.outputs]
 
 
 def elements(tensor: SymbolicTensor) -> int:
-    """How many elements a tensor has, with guesses for what is not known."""
+    """The number of elements of a tensor, with guesses for unknown dimensions."""
     return _elements(tensor.shape)
 
 
 def tensor_bytes(tensor: SymbolicTensor) -> int:
-    """How many bytes the elements of a tensor take, with guesses for what is not known."""
+    """The bytes of a tensor's elements, with guesses for unknown dimensions."""
     return shape_bytes(tensor.shape, tensor.dtype)
 
 
 def shape_bytes(shape: TensorShape, dtype: DType) -> int:
-    """How many bytes elements of a dtype take in a shape, with guesses for what is not known of it."""
+    """The bytes of elements of a dtype in a shape, with guesses for unknown dimensions."""
     return _elements(shape) * (dtype.size or _OF_A_STRING)
 
 
@@ -112,6 +131,6 @@ def _all_of(nodes: Iterable[Operation]) -> Work:
 
 
 def _unknown_product(node: Operation) -> int:
-    """The multiplications of a product of tensors whose shapes are not all known: as of matrices of their sizes."""
+    """The multiplications of a product whose shapes are not all known: as for matrices of their sizes."""
     first, *others = sorted(map(elements, (*node.inputs, *node.outputs)), reverse=True)
     return int(first * max(1.0, (others[0] if others else 1) ** 0.5))

@@ -1,4 +1,4 @@
-"""``fast.c`` as functions, where there is a C compiler: built on first use, kept in the cache (`base.compile_c`).
+"""Bindings to ``fast.c``, if there is a C compiler: compiled at first use, and cached (`base.compile_c`).
 
 Without a compiler, or with ``SITUS_NO_COMPILER=1``, `library` returns None, and `pure.py` does the same more slowly.
 """
@@ -42,7 +42,7 @@ class _CFlat(ctypes.Structure):
 
 
 class Library:
-    """The functions of ``fast.c``. They let other threads run."""
+    """The functions of ``fast.c``. They release the GIL."""
 
     def __init__(self, functions: ctypes.CDLL) -> None:
         self._functions = functions
@@ -91,7 +91,7 @@ class Library:
 
 
 def library() -> Library | None:
-    """The compiled functions; None where there are none to be had."""
+    """The compiled functions; None if they are not available."""
     found = compile_c.library("placement", SOURCE.read_text(encoding="utf-8"))
     return None if found is None else Library(found)
 

@@ -1,36 +1,39 @@
-"""Why there is no placement: the smallest set of wishes that cannot hold together.
+"""Why there is no placement: a minimal set of conflicting constraints.
 
-Wishes are what the user can change: a node's allowed devices, a group, a device's memory limit. What is there is not:
-kernels, sizes. Whether wishes can hold together is asked of `pack`: every block on a device that all of its nodes may
-be on, and no device with more than fits. It answers yes with a placement, no with a proof, or that it does not know,
-when it has looked at too many; only a proof refuses. Of small problems every placement is simulated (`every`). The set
-is found by halves (QuickXplain): none of its members can be left out.
+Constraints are what the user can change: a node's allowed devices, a group, a device's memory limit, as opposed to
+kernels and sizes. Feasibility is decided by `pack`: every block on a device that allows all of its nodes, and no device
+over its limit. The answer is a placement, a proof that there is none, or unknown, if the search was too large; only a
+proof is reported. For small problems every placement is simulated (`every`). The minimal set
+is found with QuickXplain: none of its members can be left out.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from situs._src.base.errors import InvalidArgumentError, shown
 from situs._src.base.export import export
 from situs._src.placement.search import every
 from situs._src.placement.search.flat import block_candidates
-from situs._src.placement.search.problem import Objective, Problem
+from situs._src.placement.search.problem import ROUNDING, Objective, Problem
 from situs._src.placement.search.reduce import groups_of
 
-LOOKS = 20_000  # placements of blocks that `pack` tries before it says that it does not know
+LOOKS = 20_000  # placements of blocks that `pack` tries before it goes device by device ...
+SETS = 1_000_000  # ... and steps to sets for one device before it says that it does not know
 SHOWN = 8  # wishes of a conflict in a message
+
+Item = tuple[float, list[int]]  # bytes of a block, and the devices that it may be on
 
 
 @dataclass(frozen=True)
 class Wish:
-    """Something that was asked for.
+    """A constraint of the user.
 
     Attributes:
         kind: ``allowed`` (devices of a node), ``group`` or ``memory`` (limit of a device).
         subject: The name of the node, the group or the device.
-        text: The wish in words.
+        text: The constraint in words.
     """
 
     kind: str
@@ -40,11 +43,12 @@ class Wish:
 
 @export("placement.InfeasibleError")
 class InfeasibleError(InvalidArgumentError):
-    """No placement keeps to the wishes.
+    """No placement satisfies the constraints.
 
     Attributes:
-        wishes: The smallest set that conflicts: without any one of them there would be a placement. Empty if the reason
-            is no wish (no kernel anywhere), or is not known.
+        wishes: A minimal conflicting set: without any one of them there would be a placement. Empty if the reason is
+        not a
+            constraint (no kernel anywhere), or is not known.
     """
 
     def __init__(self, message: str, wishes: Sequence[Wish] = ()) -> None:
@@ -57,14 +61,14 @@ class InfeasibleError(InvalidArgumentError):
 
 @dataclass(frozen=True)
 class Packing:
-    """What `pack` found: a placement of nodes, or None; and whether it has looked at everything."""
+    """The result of `pack`: a placement of nodes, or None; and whether the search was exhaustive."""
 
     devices: list[int] | None
     is_proof: bool
 
 
 def check(problem: Problem, objective: Objective) -> list[int] | None:
-    """A placement that keeps to the wishes, if `pack` found one; None if it does not know.
+    """A placement that satisfies the constraints, if `pack` found one; None if unknown.
 
     Raises:
         InfeasibleError: there is none.
@@ -79,13 +83,13 @@ def check(problem: Problem, objective: Objective) -> list[int] | None:
 
 
 def refusal(problem: Problem, objective: Objective) -> InfeasibleError:
-    """What is said of a problem that is proven to have no placement."""
+    """The error for a problem that is proven infeasible."""
     wishes = smallest_conflict(problem, objective)
     return InfeasibleError(_message(problem, wishes), wishes)
 
 
 def wishes_of(problem: Problem) -> list[Wish]:
-    """All wishes of a problem."""
+    """All constraints of a problem."""
     names = [device.name for device in problem.devices]
     found = [
         Wish(
@@ -111,7 +115,7 @@ def wishes_of(problem: Problem) -> list[Wish]:
 
 
 def without(problem: Problem, dropped: Sequence[Wish]) -> Problem:
-    """The problem without some wishes."""
+    """The problem without some constraints."""
     gone = {(wish.kind, wish.subject) for wish in dropped}
     nodes = tuple(
         replace(
@@ -126,7 +130,7 @@ def without(problem: Problem, dropped: Sequence[Wish]) -> Problem:
 
 
 def smallest_conflict(problem: Problem, objective: Objective) -> list[Wish]:
-    """Wishes that cannot hold together, of which none can be left out; the problem must be proven infeasible."""
+    """A minimal set of conflicting constraints; the problem must be proven infeasible."""
     wishes = wishes_of(problem)
 
     def conflicts(kept: Sequence[Wish]) -> bool:
@@ -146,20 +150,20 @@ def smallest_conflict(problem: Problem, objective: Objective) -> list[Wish]:
 
 
 def has_none(problem: Problem, objective: Objective) -> bool:
-    """Whether it is proven that no placement keeps to all wishes of a problem."""
+    """Whether a problem is proven infeasible."""
     packing = pack(problem, objective)
     return (packing.devices is None and packing.is_proof) or every.has_none(problem, objective)
 
 
 def pack(problem: Problem, objective: Objective) -> Packing:
-    """Puts every block on a device that it may be on, so that no device holds too much, or proves that nobody can.
+    """Assigns every block to a device within the memory limits, or proves that it is impossible.
 
-    In ``step`` only weights are held all the time, and a node needs room for what it takes and makes beside its own;
-    in the published models everything is held all the time.
+    In ``step`` only weights stay in memory all the time, and a node needs memory for its inputs and results as well; in
+    the published models everything stays in memory all the time.
     """
     blocks = groups_of(problem)
     needs = _needs(problem, objective)
-    limits = [float("inf") if device.memory is None else device.memory for device in problem.devices]
+    limits = [device.room for device in problem.devices]
     items: list[tuple[float, list[int], int]] = []
     for b, block in enumerate(blocks):
         held = sum(needs.held[v] for v in block)
@@ -181,8 +185,8 @@ def pack(problem: Problem, objective: Objective) -> Packing:
 
 @dataclass(frozen=True)
 class _Needs:
-    held: list[float]  # by node: bytes that are there all the time
-    beside: list[float]  # by node: bytes that it needs besides while it runs
+    held: list[float]  # by node: bytes in use all the time
+    beside: list[float]  # by node: additional bytes while it runs
 
 
 def _needs(problem: Problem, objective: Objective) -> _Needs:
@@ -197,10 +201,17 @@ def _needs(problem: Problem, objective: Objective) -> _Needs:
     return _Needs(held, beside)
 
 
-def _fit(items: Sequence[tuple[float, list[int]]], limits: Sequence[float]) -> Packing:
-    """Depth first, the largest item first, the emptiest device first; devices that are alike are tried once."""
+def _fit(items: Sequence[Item], limits: Sequence[float]) -> Packing:
+    """Item by item, which finds a placement where there is some room to spare; then device by device, where there is
+    little."""
     if _is_overfull(items, limits):
         return Packing(None, True)
+    found = _by_item(items, limits)
+    return found if found.is_proof else _ByDevice(items, limits).run()
+
+
+def _by_item(items: Sequence[Item], limits: Sequence[float]) -> Packing:
+    """Depth first, the largest item first, the emptiest device first; devices that are alike are tried once."""
     room = list(limits)
     sets = {tuple(fitting) for _, fitting in items}
     kind = [frozenset(each for each in sets if d in each) for d in range(len(limits))]
@@ -229,7 +240,76 @@ def _fit(items: Sequence[tuple[float, list[int]]], limits: Sequence[float]) -> P
     return Packing(chosen, True)
 
 
-def _is_overfull(items: Sequence[tuple[float, list[int]]], limits: Sequence[float]) -> bool:
+class _ByDevice:
+    """Fills device after device, the smallest first, each with every set of items that leaves little enough unused.
+
+    What all devices together can hold beyond all items is to spare. A set for one device that leaves more room than
+    that cannot be right, whatever the others hold. So the less there is to spare, the fewer sets are looked at.
+    """
+
+    def __init__(self, items: Sequence[Item], limits: Sequence[float]) -> None:
+        self.items = items
+        self.limits = limits
+        self.devices = sorted(range(len(limits)), key=lambda d: (limits[d], d))
+        self.place = [-1 if size else fitting[0] for size, fitting in items]  # what is nothing fits everywhere
+        self.looks = 0
+
+    def run(self) -> Packing:
+        """A placement, a proof that there is none, or neither."""
+        spare = sum(self.limits) * (1 + ROUNDING) - sum(size for size, _ in self.items)
+        if spare == float("inf"):
+            return Packing(None, False)
+        found = self._fill(0, spare)
+        is_proof = found or self.looks <= SETS
+        return Packing(list(self.place) if found else None, is_proof)
+
+    def _fill(self, at: int, spare: float) -> bool:
+        """Fills the devices from one on; whether all items have a place then."""
+        left = [i for i, d in enumerate(self.place) if d < 0]
+        if at == len(self.devices):
+            return not left
+        d, later = self.devices[at], set(self.devices[at + 1 :])
+        here = [i for i in left if d in self.items[i][1]]
+        must = [i for i in here if later.isdisjoint(self.items[i][1])]
+        options = [i for i in here if not later.isdisjoint(self.items[i][1])]
+        room = self.limits[d] - sum(self.items[i][0] for i in must)
+        for some, unused in self._sets(options, room, spare):
+            chosen = must + some
+            for i in chosen:
+                self.place[i] = d
+            if self._fill(at + 1, spare - unused):
+                return True
+            for i in chosen:
+                self.place[i] = -1
+        return False
+
+    def _sets(self, options: list[int], room: float, spare: float) -> Iterator[tuple[list[int], float]]:
+        """Sets of items that fit, and how much room each leaves; of items that are alike the first ones."""
+        after = [0.0] * (len(options) + 1)
+        for j in reversed(range(len(options))):
+            after[j] = after[j + 1] + self.items[options[j]][0]
+        chosen: list[int] = []  # positions in `options`
+        j = 0
+        while room >= 0 and self.looks <= SETS:
+            self.looks += 1
+            if j < len(options) and room - after[j] <= spare:
+                if self.items[options[j]][0] <= room:
+                    chosen.append(j)
+                    room -= self.items[options[j]][0]
+                j += 1
+                continue
+            if j == len(options) and room <= spare:
+                yield [options[c] for c in chosen], room
+            if not chosen:
+                return
+            j = chosen.pop()
+            room += self.items[options[j]][0]
+            kind = self.items[options[j]]
+            while j < len(options) and self.items[options[j]] == kind:
+                j += 1
+
+
+def _is_overfull(items: Sequence[Item], limits: Sequence[float]) -> bool:
     """Whether some devices cannot hold what can be on no others."""
     totals: dict[tuple[int, ...], float] = {}
     for size, fitting in items:
@@ -243,13 +323,14 @@ def _is_overfull(items: Sequence[tuple[float, list[int]]], limits: Sequence[floa
 
 def _message(problem: Problem, wishes: Sequence[Wish]) -> str:
     if not wishes:
-        return "No placement fits, whatever wish is given up: kernels and sizes leave none."
-    lines = [f"  {wish.text}" for wish in wishes[:SHOWN]]
+        return "No placement fits, even without any constraint: kernels and sizes rule out all of them."
+    first = wishes if len(wishes) <= SHOWN else sorted(wishes, key=lambda wish: wish.kind != "memory")
+    lines = [f"  {wish.text}" for wish in first[:SHOWN]]  # of many pins, what they conflict with is not left out
     if len(wishes) > SHOWN:
         lines.append(f"  and {len(wishes) - SHOWN} more")
     facts = _facts(problem, wishes)
     head = (
-        "No placement keeps to these wishes, of which any one could be given up:"
+        "No placement satisfies all of these constraints. Dropping any one of them may help:"
         if len(wishes) != 1
         else ("No placement keeps to this wish:")
     )
@@ -257,7 +338,7 @@ def _message(problem: Problem, wishes: Sequence[Wish]) -> str:
 
 
 def _facts(problem: Problem, wishes: Sequence[Wish]) -> list[str]:
-    """What is there, and stands against the wishes."""
+    """The given facts that conflict with the constraints."""
     facts: list[str] = []
     names = [device.name for device in problem.devices]
     groups = {wish.subject for wish in wishes if wish.kind == "group"}

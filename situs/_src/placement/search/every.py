@@ -1,8 +1,7 @@
-"""Problems so small that every placement is looked at: then the best is known to be the best, and none to be none.
+"""Exhaustive search for small problems, which proves the optimum, or that there is no placement.
 
-A placement is one device for each group of nodes, of those that all of its nodes may be on. Where so few of them are
-possible that all can be simulated (`MOST`), the search does not go by chance: its answer is proven, and where nothing
-fits, so is that.
+A placement assigns each group of nodes a device that all of its nodes allow. If there are so few
+placements that all of them can be simulated (`MOST`), they are, and the answer is proven.
 """
 
 from __future__ import annotations
@@ -18,7 +17,7 @@ MOST = 300_000  # nodes, in all placements together
 
 
 def applies(problem: Problem) -> bool:
-    """Whether every placement of a problem can be looked at."""
+    """Whether a problem is small enough for exhaustive search."""
     count = len(problem.nodes)
     for group in groups_of(problem):
         count *= len(block_candidates(problem, group))
@@ -28,7 +27,7 @@ def applies(problem: Problem) -> bool:
 
 
 def best_of_all(problem: Problem, objective: Objective) -> tuple[list[int], Found] | None:
-    """The best placement of the groups of a problem, and what it is worth; None where a group has no device at all."""
+    """The best placement of the groups of a problem, and its value; None if a group has no device at all."""
     groups = groups_of(problem)
     if not all(block_candidates(problem, group) for group in groups):
         return None
@@ -37,7 +36,7 @@ def best_of_all(problem: Problem, objective: Objective) -> tuple[list[int], Foun
 
 
 def has_none(problem: Problem, objective: Objective) -> bool:
-    """Whether no placement fits, as far as that can be looked at."""
+    """Whether no placement fits, as far as exhaustive search applies."""
     if not applies(problem):
         return False
     found = best_of_all(problem, objective)

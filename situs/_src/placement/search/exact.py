@@ -1,15 +1,14 @@
-"""A proof, or better: the largest load as an integer program, where OR-Tools is there (``pip install situs[exact]``).
+"""A proof, or better: the largest load as an integer program, if OR-Tools is installed (``pip install situs[exact]``).
 
     x[block, device]         the block is there: one device for each block
     in[bundle, device]       >= x[taker, device] - x[maker, device]
     out[bundle, device]      >= x[maker, device] - x[taker, device]
-    load[device]             time of blocks + price of in + price of out <= T; sizes <= limit;  T is made small
+    load[device]             time of blocks + price of in + price of out <= T; sizes <= limit;  minimize T
 
-Devices that are alike are numbered as they are first used by the larger blocks, so that a placement is not looked at
-once for each way to name its devices. Prices are whole numbers of the unit `GRAIN` of the value, rounded down: what
-is proven is true of the real prices. The solver is bounded by its own count of work, so that it ends at the same
-place each time, and by the clock. Bounds for ``step`` and ``latency`` are the longest way, which the solver does not
-raise.
+Equal devices are numbered by their first use by the larger blocks, which breaks the symmetry. Prices are integer
+multiples of `GRAIN` of the value, rounded down: what is proven holds for the real prices. The solver is limited by its
+own deterministic work counter, so that it ends at the same point each time, and by the clock. Bounds for ``step`` and
+``latency`` are the longest path, which the solver does not improve.
 """
 
 from __future__ import annotations
@@ -30,18 +29,18 @@ if TYPE_CHECKING:
 MOST = 3000  # blocks times devices
 GRAIN = 1e-6  # of the value
 WORKERS = 2
-WORK = 0.08  # of the solver's own seconds for each second of the budget
+WORK = 0.08  # of the solver's own seconds per second of the budget
 
 
 @dataclass(frozen=True)
 class Proof:
-    """What the solver says.
+    """The solver's result.
 
     Attributes:
         place: The best placement of blocks that it knows.
-        bound: What no placement is below.
+        bound: A lower bound of all placements.
         note: The same in words.
-        was_cut: Whether the clock ended it.
+        was_cut: Whether the clock stopped it.
     """
 
     place: tuple[int, ...]
@@ -66,12 +65,14 @@ def finish(flat: Flat, place: Sequence[int], found: Found, budget: float, second
     Args:
         flat: The problem.
         place: A placement of blocks.
-        found: What it is worth.
-        budget: The budget of the whole search, by which the solver's own count of work is bounded.
-        seconds: When the clock ends it.
+        found: Its value.
+        budget: The budget of the whole search, which limits the solver's work counter.
+        seconds: The time limit.
     """
-    from ortools.sat.python import cp_model  # here, because it takes a while to load
-
+    try:
+        from ortools.sat.python import cp_model  # here, because it takes a while to load
+    except ImportError as error:  # it is there, and something that it needs is not
+        return Proof(tuple(place), 0.0, f"exact: OR-Tools cannot be loaded: {error}")
     if found.excess > 0 or found.value <= 0:
         return Proof(tuple(place), 0.0, "exact: nothing to prove")
     model = cp_model.CpModel()
@@ -82,7 +83,7 @@ def finish(flat: Flat, place: Sequence[int], found: Found, budget: float, second
     solver.parameters.num_workers = WORKERS
     solver.parameters.interleave_search = True
     solver.parameters.random_seed = 1
-    solver.parameters.catch_sigint_signal = False  # it would leave the process without Python's handler
+    solver.parameters.catch_sigint_signal = False  # it would replace Python's handler
     solver.parameters.max_deterministic_time = WORK * budget
     solver.parameters.max_time_in_seconds = seconds
     status = solver.solve(model)
@@ -116,7 +117,7 @@ class _Program:
         self._number_alike()
 
     def _device(self, d: int) -> None:
-        """The load of a device, and what it holds."""
+        """The load of a device, and its memory use."""
         flat, model = self.flat, self.model
         terms = [(row[d], int(flat.block_time[b, d] / self.grain)) for b, row in enumerate(self.on) if d in row]
         for g in range(flat.bundles):
@@ -142,7 +143,7 @@ class _Program:
             model.add(held <= int(limit // unit))
 
     def _number_alike(self) -> None:
-        """Of devices that are alike, a block uses a new one only if a larger block uses the one before."""
+        """Among equal devices, a block uses a new one only if a larger block uses the one before."""
         flat = self.flat
         kinds: dict[tuple[bytes, ...], list[int]] = {}
         for d in range(flat.devices):
@@ -161,7 +162,7 @@ class _Program:
                         self.model.add_bool_or([*earlier, ~self.on[b][d]])
 
     def hint(self, place: Sequence[int], value: float) -> None:
-        """Begins with a placement, its devices numbered as the program numbers them."""
+        """Starts from a placement, its devices renumbered as in the program."""
         rename = {d: d for d in range(self.flat.devices)}
         for devices in self.alike:
             used = list(dict.fromkeys(place[b] for b in self.order if place[b] in devices))

@@ -37,12 +37,15 @@ typedef struct {
     const int32_t *near_start, *near;              /* blocks that exchange tensors with a block */
     const int32_t *order, *position;               /* [order, block]: blocks in some order, and back */
     /* The graph of blocks, for the largest load. */
-    int32_t bundles, unused;
+    int32_t bundles, orderer;                      /* the orderer: a lane or, after these, a resource; -1: none */
     const double *block_time, *block_size;         /* [block, device], [block] */
     const double *bundle_in, *bundle_out;          /* [bundle, device] */
     const int32_t *bundle_home;                    /* [bundle] */
     const int32_t *makes_start, *makes;            /* bundles that a block makes */
     const int32_t *takes_start, *takes;            /* bundles that a block takes */
+    const double *ordering;                        /* [node, device] */
+    const int32_t *recording;                      /* [device]; -1: none */
+    const int32_t *recordable;                     /* [node] */
 } Flat;
 
 typedef struct {
@@ -89,6 +92,7 @@ typedef struct {
     int32_t *stamp, *new_log, *new_log_start;
     double *engine, *spare; /* lanes, then resources: when each is free; a negative number of a resource is a lane */
     int32_t turn, from, count, new_count;
+    int32_t orders, new_orders; /* whether calls are ordered one by one */
     double *held, *peak; /* memory */
     int32_t *left, *pending;
     uint8_t *holds, *sent;
@@ -107,7 +111,7 @@ static int make_step_room(const Flat *p, StepRoom *w) {
     w->engine = room(engines, 8), w->spare = room(engines, 8);
     w->held = room(p->devices, 8), w->peak = room(p->devices, 8), w->left = room(tk, 4);
     w->pending = room(p->tensors, 4), w->holds = room(tk, 1), w->sent = room(tk, 1);
-    w->turn = w->from = w->count = w->new_count = 0;
+    w->turn = w->from = w->count = w->new_count = w->orders = w->new_orders = 0;
     if (w->by)
         for (size_t i = 0; i < tk; i++) w->by[i] = NOBODY;
     return w->finish && w->new_finish && w->arrival && w->new_arrival && w->mark && w->new_mark && w->end &&
@@ -171,15 +175,34 @@ static double run_node(const Flat *p, StepRoom *w, const int32_t *dev, int32_t v
         double made = finish_of(w, u), at = dev[u] == d ? made : bring(p, w, t, dev[u], d, made, w->engine, 1);
         if (at > ready) ready = at;
     }
+    if (w->new_orders && p->ordering[(size_t)v * p->devices + d] > 0) {
+        w->engine[p->orderer] += p->ordering[(size_t)v * p->devices + d];
+        if (w->engine[p->orderer] > ready) ready = w->engine[p->orderer];
+    }
     lane = best_lane(p, w->engine, d);
     if (w->engine[lane] > ready) ready = w->engine[lane];
     return w->new_finish[v] = w->engine[lane] = ready + p->time[(size_t)v * p->devices + d];
+}
+
+/* Whether calls are ordered one by one: not if all nodes that could be recorded are on devices of one recording. */
+static int is_ordered(const Flat *p, const int32_t *dev) {
+    int32_t found = -2;
+    if (p->orderer < 0) return 0;
+    for (int32_t v = 0; v < p->nodes; v++) {
+        int32_t own = p->recording[dev[v]];
+        if (!p->recordable[v]) continue;
+        if (own < 0 || (found >= 0 && own != found)) return 1;
+        found = own;
+    }
+    return found < 0;
 }
 
 /* The time of a step that differs from the one taken last from a node on; infinite if it is above `enough`. */
 static double step_time(const Flat *p, const int32_t *dev, StepRoom *w, int32_t first, double enough) {
     size_t engines = (size_t)p->lanes + p->resources;
     double end;
+    w->new_orders = is_ordered(p, dev);
+    if (w->new_orders != w->orders) first = 0; /* then all times are others */
     begin_trial(p, w, first);
     end = w->end[w->from / EVERY];
     for (int32_t v = w->from; v < p->nodes; v++) {
@@ -199,6 +222,7 @@ static double step_time(const Flat *p, const int32_t *dev, StepRoom *w, int32_t 
 static void take_trial(const Flat *p, StepRoom *w) {
     size_t engines = (size_t)p->lanes + p->resources, first = w->from / EVERY, marks = (p->nodes - 1) / EVERY + 1;
     int32_t from = w->from;
+    w->orders = w->new_orders;
     memcpy(w->finish + from, w->new_finish + from, (size_t)(p->nodes - from) * 8);
     memcpy(w->mark + first * engines, w->new_mark + first * engines, (marks - first) * engines * 8);
     memcpy(w->end + first, w->new_end + first, (marks - first) * 8);
@@ -766,6 +790,7 @@ static double list_start(const Flat *p, StepRoom *s, const ListRoom *w, int32_t 
 static void list_all(const Flat *p, StepRoom *s, ListRoom *w, const double *rank, int32_t width, int32_t *place) {
     int32_t k = p->devices, ready = 0;
     if (!p->nodes) return;
+    s->new_orders = 0; /* lists know of no order but their own */
     begin_trial(p, s, 0);
     for (int32_t b = 0; b < p->blocks; b++) {
         place[b] = -1;

@@ -1,14 +1,15 @@
-"""A problem as arrays, for the loops that run a million times: `pure.py` and `fast.c` read the same ones.
+"""A problem as arrays, for the inner loops: `pure.py` and `fast.c` read the same ones.
 
     node -> tensors it takes, tensors it makes        in_start/in_tensor, out_start/out_tensor
     tensor -> producer, consumers                     producer, consumer_start/consumer
     pair of devices -> relay, link, resources         relay, link_latency, link_per_byte, resource_start/resource
+    orderer -> a lane or a resource; -1 for none      orderer, ordering; recording of devices, recordable nodes
     block -> nodes, candidates, neighbours            block_start/block_node, candidate_start/candidate, near_start/near
     orders of blocks                                  order[i], position[i] (the inverse)
-    bundles: tensors of one block for the same others bundle_home, makes, takes; only `max_load` looks at them
+    bundles: tensors of one block for the same others bundle_home, makes, takes; only for `max_load`
 
-A list of lists is two arrays: ``in_tensor[in_start[v]:in_start[v + 1]]`` is what node ``v`` takes. What moves is a
-block, a set of nodes that stay together; what takes time is a node, so that what is simulated is what will run.
+A list of lists is two arrays: ``in_tensor[in_start[v]:in_start[v + 1]]`` are the inputs of node ``v``. Blocks are
+moved: sets of nodes that stay together; nodes are simulated, so that the simulation matches the run.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from situs._src.placement.search.problem import Problem, Tensor
+from situs._src.placement.search.problem import Problem
 
 Ints = NDArray[np.int32]
 Floats = NDArray[np.float64]
@@ -72,7 +73,7 @@ class Flat:
     order: Ints
     position: Ints
     bundles: int
-    unused: int
+    orderer: int
     block_time: Floats
     block_size: Floats
     bundle_in: Floats
@@ -82,22 +83,25 @@ class Flat:
     makes: Ints
     takes_start: Ints
     takes: Ints
+    ordering: Floats
+    recording: Ints
+    recordable: Ints
 
 
 def floats(array: Floats) -> list[float]:
-    """An array as a list without rows, which Python reads faster."""
+    """An array as a flat list, which Python reads faster."""
     found: list[float] = array.ravel().tolist()
     return found
 
 
 def ints(array: Ints) -> list[int]:
-    """An array as a list without rows, which Python reads faster."""
+    """An array as a flat list, which Python reads faster."""
     found: list[int] = array.ravel().tolist()
     return found
 
 
 def rows_of(starts: Ints, values: Ints) -> list[list[int]]:
-    """Two arrays as the list of lists that they are."""
+    """Two arrays as the list of lists that they represent."""
     ends, flat = ints(starts), ints(values)
     return [flat[ends[i] : ends[i + 1]] for i in range(len(ends) - 1)]
 
@@ -108,7 +112,7 @@ def flatten(problem: Problem, blocks: Blocks, orders: Sequence[Sequence[int]] | 
     Args:
         problem: The problem.
         blocks: Nodes that move together; each node is in one of them.
-        orders: Orders of the blocks, of which moves take stretches; by default the order of their first nodes.
+        orders: Orders of the blocks, along which moves take intervals; by default the order of their first nodes.
     """
     n, k = len(problem.nodes), len(problem.devices)
     consumers = [sorted(set(tensor.consumers)) for tensor in problem.tensors]
@@ -126,7 +130,7 @@ def flatten(problem: Problem, blocks: Blocks, orders: Sequence[Sequence[int]] | 
     size = weights.copy()
     np.add.at(size, producer, sizes)
     workspace = np.array([node.workspace for node in problem.nodes], float)
-    limit = np.array([np.inf if device.memory is None else device.memory for device in problem.devices], float)
+    limit = np.array([device.room for device in problem.devices], float)
     spare = workspace.max(initial=0.0)
     price_in, price_out = prices(problem)
     in_start, in_tensor = _rows(takes)
@@ -134,7 +138,12 @@ def flatten(problem: Problem, blocks: Blocks, orders: Sequence[Sequence[int]] | 
     consumer_start, consumer = _rows(consumers)
     graph = _BlockGraph(problem, blocks, consumers, price_in, price_out)
     lane_start = _lanes(problem)
-    resources, resource_start, resource = _resources(problem, lane_start)
+    resources, resource_start, resource, orderer = _resources(problem, lane_start)
+    ordering = np.zeros((n, k))
+    for v, node in enumerate(problem.nodes):
+        if node.ordering:
+            ordering[v] = node.ordering
+    recordings = sorted({device.recording for device in problem.devices if device.recording is not None})
     relay = np.full((k, k), -1, np.int32)
     latency, per_byte = np.zeros((k, k)), np.zeros((k, k))
     for (source, target), route in problem.routes.items():
@@ -200,7 +209,7 @@ def flatten(problem: Problem, blocks: Blocks, orders: Sequence[Sequence[int]] | 
         order=order,
         position=position,
         bundles=len(graph.home),
-        unused=0,
+        orderer=orderer if ordering.any() else -1,
         block_time=np.add.reduceat(times[block_node], block_start[:-1], axis=0) if n else times,
         block_size=np.add.reduceat(size[block_node], block_start[:-1]) if n else size,
         bundle_in=graph.price_in,
@@ -210,18 +219,24 @@ def flatten(problem: Problem, blocks: Blocks, orders: Sequence[Sequence[int]] | 
         makes=block_makes,
         takes_start=takes_start,
         takes=block_takes,
+        ordering=ordering,
+        recording=np.array(
+            [-1 if device.recording is None else recordings.index(device.recording) for device in problem.devices],
+            np.int32,
+        ),
+        recordable=np.array([ordering[v, problem.candidates(v)].any() for v in range(n)], np.int32),
     )
 
 
 def block_candidates(problem: Problem, block: Iterable[int]) -> list[int]:
-    """The devices that all nodes of a block may be on."""
+    """The devices that all nodes of a block may have."""
     each = {problem.candidates(node) for node in block}
     found = set(range(len(problem.devices))).intersection(*each)
     return sorted(found)
 
 
 def prices(problem: Problem) -> tuple[Floats, Floats]:
-    """What the published models ask for a tensor that a device receives, and that it sends: [tensor, device].
+    """The prices in the published models of a tensor that a device receives, and that it sends: [tensor, device].
 
     They know one hop between a device and the host's memory, and hosts pay nothing. With links of several speeds it is
     the fastest one into the device, and out of it.
@@ -240,7 +255,7 @@ def prices(problem: Problem) -> tuple[Floats, Floats]:
 
 
 class _BlockGraph:
-    """Blocks, and the tensors between them, of which those with the same ends are one bundle."""
+    """Blocks, and the tensors between them, bundled by their ends."""
 
     def __init__(
         self, problem: Problem, blocks: Blocks, consumers: Sequence[Sequence[int]], received: Floats, sent: Floats
@@ -277,12 +292,12 @@ class _BlockGraph:
 def _tails(
     problem: Problem, times: Floats, consumers: Sequence[Sequence[int]], makes: Sequence[Sequence[int]]
 ) -> Floats:
-    """The least time that passes after each node, if all that follows runs where it is fastest."""
+    """The least time after each node, if all that follows runs where it is fastest."""
     least = times.min(axis=1, initial=np.inf)
     tails = [0.0] * len(problem.nodes)
     for v in range(len(problem.nodes) - 1, -1, -1):
         tails[v] = max((tails[c] + least[c] for t in makes[v] for c in consumers[t]), default=0.0)
-    # Sums in another order than the simulator's differ in the last digits; a bound must not.
+    # Sums in another order than the simulator's differ in the last digits; a bound must not exceed them.
     return np.array(tails, float) * (1 - 1e-9)
 
 
@@ -301,8 +316,11 @@ def _lanes(problem: Problem) -> Ints:
     return np.array(ranges, np.int32).reshape(-1)
 
 
-def _resources(problem: Problem, lane_start: Ints) -> tuple[int, Ints, Ints]:
-    """How many resources there are, and those of each pair of devices; lanes of processors have negative numbers."""
+def _resources(problem: Problem, lane_start: Ints) -> tuple[int, Ints, Ints, int]:
+    """How many resources there are, and those of each pair of devices; lanes of processors have negative numbers.
+
+    The last is the orderer, counted from the first lane on: lanes, then resources.
+    """
     lanes = int(lane_start.max(initial=0))
     names: dict[str, int] = {}
     of_processors = {
@@ -317,15 +335,14 @@ def _resources(problem: Problem, lane_start: Ints) -> tuple[int, Ints, Ints]:
             number = of_processors[name] if name in of_processors else names.setdefault(name, len(names))
             found[link.source * width + link.target].append(number)
     starts, flat = _rows(found)
-    return len(names), starts, flat
+    orderer = problem.orderer
+    if orderer is None:
+        return len(names), starts, flat, -1
+    number = of_processors[orderer] if orderer in of_processors else names.setdefault(orderer, len(names))
+    return len(names), starts, flat, lanes + number
 
 
 def _rows(lists: Sequence[Sequence[int]]) -> tuple[Ints, Ints]:
     starts = np.zeros(len(lists) + 1, np.int32)
     np.cumsum([len(each) for each in lists], out=starts[1:])
     return starts, np.array([x for each in lists for x in each], np.int32)
-
-
-def transfer_seconds(problem: Problem, tensor: Tensor, source: int, target: int) -> float:
-    """What bringing a tensor from a device to another takes if nothing is in the way."""
-    return sum(link.seconds(tensor) for link in problem.routes[source, target]) if source != target else 0.0

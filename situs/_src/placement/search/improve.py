@@ -1,14 +1,14 @@
-"""Rounds of annealing, two chains side by side, each round longer than the one before.
+"""Simulated annealing in rounds, two chains in parallel, each round longer than the one before.
 
     round 1   from the best starting point     from the best starting point      short: an answer early
     round 2   from the best so far             from the second best              warmer
     round 3   from the best so far             from the third best               colder, longer
     round 4   ...
 
-One chain goes on from the best, the other begins again, so that a good valley is searched and others are not forgotten.
-What is done is counted in moves, not in seconds, so that the same seed gives the same placement: the moves of a
-budget are what a usual core does in half of it (`moves_in`). The clock ends a search that has not ended by itself
-when the budget is over; then it says so, and another run may end elsewhere.
+One chain continues from the best placement, the other restarts elsewhere, to balance exploitation and exploration.
+The work is counted in moves, not in seconds, so that the same seed gives the same placement: a budget is converted into
+the number of moves that a typical core does in most of it (`moves_in`). If the search is not finished when the
+budget is over, the clock ends it; this is reported, and another run may give another result.
 """
 
 from __future__ import annotations
@@ -29,29 +29,29 @@ from situs._src.placement.search.schedule import Found, Schedule
 CHAINS = 2
 FIRST = 400  # moves of the first round
 GROWTH = 1.35
-# The temperatures at which rounds begin, in turn.
+# The starting temperatures of rounds, in rotation.
 WARM: dict[Objective, tuple[float, ...]] = {
     "step": (0.05, 0.2, 0.01),
     "latency": (0.05, 0.2, 0.01),
     "max_load": (0.02, 0.01, 0.1, 0.004),
 }
-QUENCHED = 6  # rounds at the beginning that go down hill only, for an answer early
+QUENCHED = 6  # initial rounds that only go downhill, for an early result
 QUENCH = 0.002
 NORMS = (3, 4, 5)  # doublings
-SLACK = 0.5  # of the budget is planned for
+PLANNED = 0.7  # of the budget; the rest is for machines that are slower or busy
 
 # Seconds for what a move looks at, on a usual core: (compiled, Python).
-PER_MOVE = (1.0e-6, 6.0e-5)  # largest load
+PER_MOVE = (7.0e-7, 6.0e-5)  # largest load
 AT_LEAST = (2.0e-7, 5.0e-6)  # what a move takes besides
 # Nodes and edges, for each evaluation.
-PER_EDGE: dict[Objective, tuple[float, float]] = {"step": (2.5e-9, 3.0e-7), "latency": (1.0e-8, 5.0e-7)}
+PER_EDGE: dict[Objective, tuple[float, float]] = {"step": (2.5e-9, 3.0e-7), "latency": (7.0e-9, 5.0e-7)}
 PER_COPY = (2.0e-9, 4.0e-7)  # tensors by devices, where memory is counted
 CACHED = 27_000  # nodes: so many more make each of them as slow again as it is in a small graph
 
 
 @dataclass(frozen=True)
 class Candidate:
-    """A placement of blocks, and what it is worth."""
+    """A placement of blocks, and its value."""
 
     place: tuple[int, ...]
     found: Found
@@ -59,7 +59,7 @@ class Candidate:
 
 
 class Clock:
-    """When a search ends, whatever it has found.
+    """The deadline of a search.
 
     Args:
         seconds: From now; None for never.
@@ -73,16 +73,16 @@ class Clock:
 
     @property
     def left(self) -> float | None:
-        """Seconds that are left; None for no end."""
+        """Remaining seconds; None for no deadline."""
         return None if self.end is None else max(0.0, self.end - time.monotonic())
 
 
 class Improver:
-    """Evaluates and improves placements of one problem, compiled where that is possible.
+    """Evaluates and improves placements of one problem, with compiled code if possible.
 
     Args:
         flat: The problem.
-        objective: What is made small.
+        objective: What to minimize.
         compiled: The compiled functions; None for Python alone.
     """
 
@@ -94,12 +94,12 @@ class Improver:
         self._anneal = compiled.anneal if compiled else pure.anneal
 
     def value(self, place: Sequence[int], name: str) -> Candidate:
-        """What a placement is worth."""
+        """The value of a placement."""
         array = np.array(place, np.int32)
         return Candidate(tuple(array.tolist()), self._evaluate(self.flat, self.objective, array), name)
 
     def moves_in(self, seconds: float) -> int:
-        """How many moves both chains together make in half of a time, on a usual core each."""
+        """The number of moves that both chains together make in the planned part of a time, each on a typical core."""
         way = 0 if self.compiled else 1
         if self.objective == "max_load":
             each = PER_MOVE[way]
@@ -110,7 +110,7 @@ class Improver:
                 each += PER_COPY[way] * flat.tensors * flat.devices
             each = AT_LEAST[way] + each * (1 + (flat.nodes / CACHED if self.compiled else 0.0))
         chains = CHAINS if self.compiled else 1  # Python's threads take turns
-        return int(SLACK * seconds * chains / each)
+        return int(PLANNED * seconds * chains / each)
 
     def improve(
         self,
@@ -121,14 +121,14 @@ class Improver:
         better: Callable[[Candidate], None],
         bound: float = 0.0,
     ) -> Candidate:
-        """The best placement that a number of moves leads to.
+        """The best placement found in a number of moves.
 
         Args:
-            starts: Where to begin, the best first.
-            moves: How many moves, of all chains and rounds together.
-            seed: Where chance begins.
-            clock: When to end, at the latest.
-            better: Told of each better one.
+            starts: The starting points, the best first.
+            moves: The number of moves, of all chains and rounds together.
+            seed: The random seed.
+            clock: The deadline.
+            better: Called with each better one.
             bound: A value at which nothing is left to gain.
         """
         best = starts[0]
@@ -160,7 +160,7 @@ class Improver:
         ]
         _wait(running, stop, clock)
         name = f"round {turn + 1}"
-        # Sums of differences drift, so what was found is evaluated anew.
+        # Sums of differences accumulate errors, so the result is evaluated again.
         return [
             self.value(place.tolist(), name)
             for done, place, start in zip(running, places, begin, strict=True)
@@ -190,7 +190,7 @@ def _rounds(moves: int) -> Iterator[int]:
 
 
 def _wait(running: Sequence[Future[Found]], stop: Ints, clock: Clock) -> None:
-    """Waits for a round, and stops it when the time is over or the user interrupts."""
+    """Waits for a round, and stops it at the deadline or when the user interrupts."""
     try:
         late = wait(running, timeout=clock.left).not_done
         clock.was_cut = bool(late)

@@ -1,13 +1,14 @@
-"""List scheduling: nodes one after the other, each where it would end (or begin) first, and no look back.
+"""List scheduling: nodes one after the other, each where it would end (or begin) first, without backtracking.
 
-    rank      the longest way to the end, of mean times and mean prices of tensors; dispatch order, for `in_order`
-    ready     nodes all of whose inputs are made, the highest rank first
-    width     1: the first of them goes where it ends first (HEFT); more: of so many the one that begins first (ETF)
+    rank      the longest path to the end, of mean times and mean prices of tensors; dispatch order, for `in_order`
+    ready     nodes whose inputs are available, the highest rank first
+    width     1: the first of them goes where it ends first (HEFT); more: among that many the one that begins first
+    (ETF)
 
-A device's lanes and the resources of links are waited for as `simulate.Step` waits for them; a tensor is sent once to
-each device. What differs from a step is the order: here it is that of the ranks.
+A device's lanes and the resources of links are waited for as in `simulate.Step`; a tensor is sent once to each device.
+The difference to a step is the order: here it is that of the ranks.
 
-A node that takes nothing and needs no time, such as a variable, says nothing about where its block should be. It waits
+A node without inputs that takes no time, such as a variable, says nothing about where its block should be. It waits
 for another node of its block, or for the first node that uses it:
 
     w0 [ ]                      by itself w0 would go to the first device, as would w1, w2, ... and with them their
@@ -25,7 +26,7 @@ OPEN = -1  # the device of a block that is not placed yet
 
 
 def ranks(flat: Flat) -> list[float]:
-    """For each node the longest way to the end, where times and prices of tensors are means over devices and links."""
+    """For each node the longest path to the end, with times and prices averaged over devices and links."""
     k = flat.devices
     times, hops, sizes = floats(flat.time), floats(flat.hop), floats(flat.bytes)
     known = [[x for x in times[v * k : v * k + k] if x < float("inf")] for v in range(flat.nodes)]
@@ -46,7 +47,7 @@ def ranks(flat: Flat) -> list[float]:
 
 
 def in_order(flat: Flat) -> list[float]:
-    """Ranks by which nodes come in the order of dispatch."""
+    """Ranks that give the order of dispatch."""
     return [float(flat.nodes - v) for v in range(flat.nodes)]
 
 
@@ -62,7 +63,7 @@ def list_schedule(flat: Flat, rank: Sequence[float], width: int) -> list[int]:
 
 
 class _Lists:
-    """``list_all`` in ``fast.c`` is the same."""
+    """The same as ``list_all`` in ``fast.c``."""
 
     def __init__(self, flat: Flat) -> None:
         self.flat = flat
@@ -132,7 +133,7 @@ class _Lists:
         return all(self.time[v * k + d] == 0.0 for d in self.candidates[self.block[v]])
 
     def _fitting(self, b: int) -> list[int]:
-        """The devices with room for a block; the one with the most room left where none has enough."""
+        """The devices with room for a block; the one with the most room if none has enough."""
         found = [d for d in self.candidates[b] if self.held[d] + self.size[b] <= self.limit[d]]
         return found or [max(self.candidates[b], key=lambda d: self.limit[d] - self.held[d])]
 

@@ -1,14 +1,14 @@
-"""Orders of blocks, along which stretches are moved and slices are cut.
+"""Orders of blocks, along which intervals are moved and slices are cut.
 
     first, last   by the first (last) of a block's nodes in the order of dispatch
-    rank          by the longest way to the end in time, the longest first
-    folded        by the way to the nearer end: a layer's forward and backward halves come together
+    rank          by the longest path to the end in time, the longest first
+    folded        by the distance to the nearer end: a layer's forward and backward halves come together
 
         forward    a0 a1 a2 a3 |         depth from the start   0 1 2 3 4 5 6 7
         backward   b0 b1 b2 b3 | turns   depth to the end       7 6 5 4 3 2 1 0
                                          folded                 0 1 2 3 3 2 1 0
 
-No order is best for all graphs: what is cheap to cut in one lies scattered in another.
+No order is best for all graphs: what is cheap to cut in one is scattered in another.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from situs._src.placement.search.problem import Problem
 
 
 def orders_of(problem: Problem, blocks: Blocks) -> dict[str, list[int]]:
-    """The orders, by name; those that are the same as another are left out."""
+    """The orders, by name, without duplicates."""
     count = len(problem.nodes)
     least = [min((time for time in node.times if time is not None), default=0.0) for node in problem.nodes]
     depth, height, rank = [0] * count, [0] * count, list(least)

@@ -1,7 +1,7 @@
-"""A timeline as a picture: a row for each lane of a device and for each link, a bar for whatever took time there.
+"""A timeline as a picture: a row for each lane of a device and for each link, a bar for everything that takes time.
 
-The file needs nothing else: no script, no style sheet, no font from elsewhere. A bar says what it is when the pointer
-rests on it. Bars that would be thinner than half a pixel are drawn as one with their neighbours.
+The file is self-contained: no script, no style sheet, no external font. A bar shows its name when the pointer rests on
+it. Bars thinner than half a pixel are merged with their neighbours.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from html import escape
 from pathlib import Path
 
+from situs._src.base.drafts import write_named
 from situs._src.base.errors import ArgumentError, PermissionDeniedError, shown
 from situs._src.placement.search.simulate import Simulation, Span
 
@@ -26,9 +27,9 @@ def save(simulation: Simulation, path: str | Path, title: str) -> None:
     """Writes a timeline.
 
     Args:
-        simulation: What is drawn.
+        simulation: The simulation.
         path: A file that ends in ``.svg`` or ``.html``.
-        title: What stands above it.
+        title: The title.
 
     Raises:
         InvalidArgumentError: it ends in something else.
@@ -40,13 +41,13 @@ def save(simulation: Simulation, path: str | Path, title: str) -> None:
         head = f'<!DOCTYPE html>\n<html lang="en">\n<meta charset="utf-8">\n<title>{escape(title)}</title>\n<body>\n'
         picture = f"{head}{picture}\n</body>\n</html>\n"
     try:
-        Path(path).write_text(picture, encoding="utf-8")
-    except OSError as error:
-        raise PermissionDeniedError(f"Cannot write {shown(str(path))}: {error.strerror}.") from None
+        write_named(Path(path), picture)
+    except (OSError, ValueError) as error:
+        raise PermissionDeniedError(f"Cannot write {shown(str(path))}: {error}.") from None
 
 
 def check_name(path: str | Path) -> None:
-    """Refuses a name of a picture that would not be one.
+    """Checks the file name of a picture.
 
     Raises:
         InvalidArgumentError: it ends neither in ``.svg`` nor in ``.html``.
@@ -92,7 +93,7 @@ def _bar(span: Span, y: int, scale: float) -> str:
 
 
 def _joined(spans: Sequence[Span], scale: float) -> list[Span]:
-    """The spans of a row, in the order of time, those that are too thin joined with what comes right after."""
+    """The spans of a row, sorted by time, with thin ones merged."""
     found: list[Span] = []
     count = 1
     for span in sorted(spans, key=lambda each: (each.start, each.end)):

@@ -1,11 +1,11 @@
-"""A placement, with what it will take and what that rests on: saved, read, edited by hand, compared.
+"""A placement with its predicted cost and the source of the costs: saved, loaded, edited by hand, compared.
 
     {"format": "situs.placement.plan", "version": 1, "objective": "step",
-     "placement": {"embed": "GPU:0", "head": "GPU:1", ...},       what counts; may be edited
-     "forecast": {...}, "tried": {...}, ...}                      what was believed of it when it was written
+     "placement": {"embed": "GPU:0", "head": "GPU:1", ...},       the placement; may be edited
+     "forecast": {...}, "tried": {...}, ...}                      predictions at the time of writing
 
-A plan is read without its problem. What it says of times is true of the placement that it was made with, so that a plan
-that was edited is simulated again before it is used (`plan_of`).
+A plan can be loaded without its problem. Its predictions are valid only for the original placement, so an edited plan
+is simulated again before it is used (`plan_of`).
 """
 
 from __future__ import annotations
@@ -18,7 +18,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from situs._src.base import html
-from situs._src.base.errors import ArgumentError, DTypeError, NotFoundError, shown
+from situs._src.base.drafts import write_named
+from situs._src.base.errors import ArgumentError, DTypeError, NotFoundError, PermissionDeniedError, shown
 from situs._src.base.export import export
 from situs._src.placement.search.problem import (
     OBJECTIVES,
@@ -41,35 +42,37 @@ ARROW = " -> "
 
 @dataclass(frozen=True)
 class Forecast:
-    """What a placement will take, as the simulator says.
+    """The simulator's forecast for a placement.
 
     Attributes:
         value: The objective: seconds of a step, of one sample, or of the busiest device.
         busy: Seconds of computation, by device.
         traffic: Bytes sent, by (source, target) of devices.
         peak: Bytes at the fullest moment, by device.
+        ordering: Seconds that the host spends launching GPU calls one by one.
     """
 
     value: float
     busy: Mapping[str, float]
     traffic: Mapping[tuple[str, str], float]
     peak: Mapping[str, float]
+    ordering: float = 0.0
 
 
 @export("placement.Plan")
 @dataclass(frozen=True)
 class Plan:
-    """Where each node goes, and why that is believed to be good.
+    """The device of each node, with the forecast.
 
     Attributes:
         placement: Devices by names of nodes.
-        objective: What was made small.
-        forecast: What the placement will take.
-        single: What the best single device that fits would take, and which: (name, value); None if none fits.
-        tried: What each starting point was worth, by name; None for one that does not fit.
-        bound: No placement is better than this; 0 if nothing is known.
-        rests_on: What the costs rest on, in words.
-        notes: What else is to be known, such as a search that the clock has cut.
+        objective: What was minimized.
+        forecast: The forecast for the placement.
+        single: The best single device that fits: (name, value); None if none fits.
+        tried: The value of each starting point, by name; None for one that does not fit.
+        bound: A lower bound of all placements; 0 if unknown.
+        rests_on: The origin of the costs, in words.
+        notes: Remarks, such as that the clock stopped the search.
     """
 
     placement: Mapping[str, str]
@@ -83,7 +86,7 @@ class Plan:
 
     @property
     def gap(self) -> float:
-        """How much better another placement could be at most, as a share of this one's value."""
+        """How much better another placement could be at most, relative to this one's value."""
         return 1 - self.bound / self.forecast.value if self.forecast.value else 0.0
 
     def _repr_html_(self) -> str:
@@ -114,6 +117,7 @@ class Plan:
                 "busy": dict(self.forecast.busy),
                 "traffic": traffic,
                 "peak": dict(self.forecast.peak),
+                "ordering": self.forecast.ordering,
             },
             "single": list(self.single) if self.single else None,
             "tried": dict(self.tried or {}),
@@ -123,18 +127,25 @@ class Plan:
         }
 
     def save(self, path: str | Path) -> None:
-        """Writes the plan, as JSON."""
-        Path(path).write_text(json.dumps(self.to_json(), indent=1) + "\n")
+        """Writes the plan, as JSON.
+
+        Raises:
+            PermissionDeniedError: it cannot be written.
+        """
+        try:
+            write_named(Path(path), json.dumps(self.to_json(), indent=1) + "\n")
+        except (OSError, ValueError) as error:
+            raise PermissionDeniedError(f"Cannot write the plan {shown(str(path))}: {error}.") from None
 
 
 @export("placement.load_plan", as_is=True)
 def load(path: str | Path) -> Plan:
-    """Reads a plan that `Plan.save` wrote.
+    """Reads a plan written by `Plan.save`.
 
     Raises:
-        TypeError: that is no name of a file.
+        TypeError: the path is not a file name.
         NotFoundError: there is no such file.
-        InvalidArgumentError: it is no plan.
+        InvalidArgumentError: it is not a plan.
     """
     if not isinstance(path, (str, os.PathLike)):
         raise DTypeError(f"A plan is read from a file, got {shown(path)}.")
@@ -147,7 +158,7 @@ def load(path: str | Path) -> Plan:
 
 
 def from_json(data: object) -> Plan:
-    """Reads what `Plan.to_json` gave, or what was edited by hand.
+    """Reads the result of `Plan.to_json`, or an edited one.
 
     Raises:
         InvalidArgumentError: it is something else; the message says where.
@@ -167,7 +178,8 @@ def from_json(data: object) -> Plan:
     for pair, size in _numbers(said, "traffic").items():
         source, _, target = pair.partition(ARROW)
         traffic[source, target] = size
-    forecast = Forecast(number(said, "value", "forecast"), _numbers(said, "busy"), traffic, _numbers(said, "peak"))
+    value, ordering = number(said, "value", "forecast"), number(said, "ordering", "forecast", 0.0)
+    forecast = Forecast(value, _numbers(said, "busy"), traffic, _numbers(said, "peak"), ordering)
     found = table_of(table.get("tried", {}), "tried")
     tried = {name: None if found[name] is None else number(found, name, "tried") for name in found}
     notes = [tuple(str(line) for line in rows(table, key, ())) for key in ("rests_on", "notes")]
@@ -176,10 +188,10 @@ def from_json(data: object) -> Plan:
 
 @export("placement.plan_of", as_is=True)
 def plan_of(problem: Problem, placement: Mapping[str, str], objective: Objective = "step") -> Plan:
-    """The plan of a placement as it is, simulated anew; its notes say what is wrong with it.
+    """The plan of a given placement, simulated again; its notes list what is wrong with it.
 
     Raises:
-        InvalidArgumentError: it does not fit the problem.
+        InvalidArgumentError: it does not match the problem.
     """
     found = simulate(problem, placement, objective)
     own = {node.name: placement[node.name] for node in problem.nodes}
@@ -187,15 +199,15 @@ def plan_of(problem: Problem, placement: Mapping[str, str], objective: Objective
 
 
 def forecast_of(found: Simulation) -> Forecast:
-    """What a plan keeps of a simulation."""
-    return Forecast(found.value, found.busy, found.traffic, found.peak)
+    """The forecast of a simulation."""
+    return Forecast(found.value, found.busy, found.traffic, found.peak, found.ordering)
 
 
 def pinned(problem: Problem, placement: Mapping[str, str]) -> Problem:
-    """The problem with every node that a placement names held to its device; the others are free.
+    """The problem with every node that a placement names pinned to its device; the others are free.
 
     Raises:
-        InvalidArgumentError: the placement names a device or a node that there is not.
+        InvalidArgumentError: the placement names an unknown device or node.
     """
     unknown = next((name for name in placement if name not in problem.index), None)
     if unknown is not None:
@@ -212,14 +224,14 @@ def pinned(problem: Problem, placement: Mapping[str, str]) -> Problem:
 
 @dataclass(frozen=True)
 class Comparison:
-    """What is different between two plans.
+    """The differences between two plans.
 
     Attributes:
         before: The value of the first.
         after: The value of the second.
-        moved: Nodes that are elsewhere: (name, device in the first, device in the second).
-        only_before: Nodes that the first alone places.
-        only_after: Nodes that the second alone places.
+        moved: Nodes with another device: (name, device in the first, device in the second).
+        only_before: Nodes that only the first places.
+        only_after: Nodes that only the second places.
     """
 
     before: float
@@ -242,10 +254,10 @@ class Comparison:
 
 @export("placement.compare", as_is=True)
 def compare(before: Plan, after: Plan) -> Comparison:
-    """What is different between two plans.
+    """Compares two plans.
 
     Raises:
-        TypeError: one is no plan.
+        TypeError: one is not a plan.
         InvalidArgumentError: their values cannot be compared.
     """
     for plan in (before, after):

@@ -1,17 +1,18 @@
-"""What is to be placed: nodes with their times on each device, tensors between them, devices, links.
+"""A placement problem: nodes with their times on each device, tensors between them, devices, links.
 
     nodes    in the order of dispatch; each with a time per device (None: no kernel there), weights, workspace, wishes
     tensors  one producer, any consumers, bytes
-    devices  a kind, a memory limit, lanes (how many nodes run side by side)
+    devices  a kind, a memory limit, lanes (how many nodes run in parallel)
     links    ordered pairs of devices: latency + bytes * seconds_per_byte, and the resources that a transfer occupies
+    orderer  the thread of the host that launches the calls of all GPUs
 
-A pair of devices without a link is reached through one other device (`Problem.route`): from GPU to GPU through the
-host where there is no peer access. A wish is hard: ``allowed`` devices (one of them: a pin), a ``group`` whose members
-stay together, a memory limit. Everything is checked when a problem is made, so that what reads one need not.
+A pair of devices without a link is connected through one other device (`Problem.route`): two GPUs through the host if
+there is no peer access. A constraint is hard: ``allowed`` devices (a single one is a pin), a ``group`` whose members
+share a device, a memory limit. Everything is validated when a problem is created, so readers need not.
 
-Times are in seconds and sizes in bytes by convention; nothing depends on it, except what reports print.
+Times are in seconds and sizes in bytes by convention; nothing depends on it, except for reports.
 
-The JSON form names nodes and devices, and its nodes may stand in any order in which they can be sorted:
+The JSON form names nodes and devices, and its nodes may be in any order that can be sorted:
 
     {"format": "situs.placement.problem", "version": 1,
      "devices": [{"name": "GPU:0", "kind": "GPU", "memory": 1e9}, {"name": "CPU:0", "kind": "CPU", "lanes": 4}],
@@ -36,6 +37,8 @@ from situs._src.base.export import export
 
 FORMAT = "situs.placement.problem"
 VERSION = 1
+MOST_LANES = 2**16
+ROUNDING = 1e-12  # of a limit: what sums of the same bytes in other orders may differ by
 HOST = "CPU"  # the kind of devices whose memory is the host's
 
 Objective = Literal["step", "latency", "max_load"]
@@ -47,15 +50,18 @@ Json = None | bool | int | float | str | list["Json"] | dict[str, "Json"]
 @export("placement.Device")
 @dataclass(frozen=True)
 class Device:
-    """Where nodes can be.
+    """A device for nodes.
 
     Attributes:
-        name: Its name, as plans give it back.
-        kind: ``CPU`` for the host; any other word for what has a memory of its own.
-        memory: How many bytes fit; None for no limit.
-        lanes: How many nodes it runs side by side: streams of a card, cores of a host.
-        processor: What computes for it, if that computes for others too: devices with the same processor share its
-            lanes. Logical devices of one card do, and virtual ones of the host. None for one of its own.
+        name: Its name in plans.
+        kind: ``CPU`` for the host; any other string for a device with its own memory.
+        memory: Its bytes; None for no limit.
+        lanes: How many nodes it runs in parallel: streams of a GPU, cores of a host.
+        processor: Its processor, if shared: devices with the same processor share its lanes. So do logical devices of
+        one
+            physical GPU, and virtual ones of the host. None for one of its own.
+        recording: The CUDA graph that its calls can be captured in, to be launched at once; None for none. A step is
+            captured if all of its nodes that could be on such a device are on devices of one recording.
     """
 
     name: str
@@ -63,25 +69,33 @@ class Device:
     memory: float | None = None
     lanes: int = 1
     processor: str | None = None
+    recording: str | None = None
 
     @property
     def is_host(self) -> bool:
-        """Whether what is computed here is in the host's memory."""
+        """Whether it computes in the host's memory."""
         return self.kind == HOST
+
+    @property
+    def room(self) -> float:
+        """How many bytes fit, whatever the order in which they are added up; infinite without a limit."""
+        return math.inf if self.memory is None else self.memory * (1 + ROUNDING)
 
 
 @export("placement.Node")
 @dataclass(frozen=True)
 class Node:
-    """What is placed.
+    """A node to be placed.
 
     Attributes:
-        name: Its name, unlike all others.
-        times: What it takes on each device, by the device's index; None where it has no kernel.
+        name: Its unique name.
+        times: Its time on each device, by the device's index; None if it has no kernel there.
         weights: Bytes that stay on its device during the whole step.
         workspace: Bytes that it needs while it runs.
         group: Nodes of the same group are on the same device; None for no group.
         allowed: Indices of the devices that the user allows; None for all of them.
+        ordering: The launch time on each device before it can begin there, unless the step is captured; empty for
+            none.
     """
 
     name: str
@@ -90,21 +104,22 @@ class Node:
     workspace: float = 0.0
     group: str | None = None
     allowed: tuple[int, ...] | None = None
+    ordering: tuple[float, ...] = ()
 
 
 @export("placement.Tensor")
 @dataclass(frozen=True)
 class Tensor:
-    """What a node makes and others take.
+    """A result of a node with its consumers.
 
     A tensor without consumers is a result of the step: it stays until the end.
 
     Attributes:
-        producer: The index of the node that makes it.
+        producer: The index of the node that produces it.
         bytes: Its size.
-        consumers: The indices of the nodes that take it.
-        hop_seconds: What one transfer over any link takes, where that is known and is not the link's law; 0 for
-            a mere dependency.
+        consumers: The indices of the nodes that consume it.
+        hop_seconds: The time of one transfer over any link, if known independently of the link; 0 for a mere
+            dependency.
     """
 
     producer: int
@@ -116,15 +131,16 @@ class Tensor:
 @export("placement.Link")
 @dataclass(frozen=True)
 class Link:
-    """How tensors get from one device to another.
+    """A connection from one device to another.
 
     Attributes:
         source: Index of the device that sends.
         target: Index of the device that receives.
-        latency: What any transfer takes.
-        seconds_per_byte: What each byte adds.
-        resources: What a transfer occupies alone: a copy engine, a bus. Links that name the same resource wait for
-            each other. The name of a processor is that processor's first lane: a copy that the host itself makes.
+        latency: The fixed time of a transfer.
+        seconds_per_byte: The time per byte.
+        resources: What a transfer occupies exclusively: a copy engine, a bus. Links with the same resource wait for
+        each
+            other. The name of a processor is that processor's first lane: a copy made by the host itself.
     """
 
     source: int
@@ -134,7 +150,7 @@ class Link:
     resources: tuple[str, ...] = ()
 
     def seconds(self, tensor: Tensor) -> float:
-        """What the transfer of a tensor takes, once it has begun."""
+        """The time of the transfer of a tensor, once it has begun."""
         if tensor.hop_seconds is not None:
             return tensor.hop_seconds
         return self.latency + tensor.bytes * self.seconds_per_byte
@@ -146,14 +162,16 @@ class Problem:
     """A graph with costs, and devices for it.
 
     Attributes:
-        nodes: In the order of dispatch: a node comes after the producers of what it takes.
+        nodes: In the order of dispatch: a node comes after the producers of its inputs.
         tensors: All tensors.
         devices: At least one.
         links: At most one for an ordered pair.
-        rests_on: What the costs rest on, in words, as plans repeat it: how many were measured, when.
+        rests_on: The origin of the costs, in words, for plans: how many were measured, when.
+        orderer: What launches the calls of nodes with an `ordering`: the name of a processor, which computes nothing
+            meanwhile (its first lane), or of a resource like those of links.
 
     Raises:
-        InvalidArgumentError: something in it cannot be.
+        InvalidArgumentError: it is invalid.
     """
 
     nodes: tuple[Node, ...]
@@ -161,6 +179,7 @@ class Problem:
     devices: tuple[Device, ...]
     links: tuple[Link, ...] = ()
     rests_on: tuple[str, ...] = field(default=(), compare=False)
+    orderer: str | None = None
 
     def __post_init__(self) -> None:
         _check(self)
@@ -203,10 +222,10 @@ class Problem:
         return found
 
     def only(self, names: Sequence[str]) -> Problem:
-        """The problem with some of its devices.
+        """The problem restricted to some of its devices.
 
         Raises:
-            InvalidArgumentError: one of them is not there, or nothing gets from one to another without the rest.
+            InvalidArgumentError: one of them does not exist, or they are not connected without the others.
         """
         for name in names:
             if name not in self.device_index:
@@ -218,6 +237,7 @@ class Problem:
                 node,
                 times=tuple(node.times[d] for d in kept),
                 allowed=None if node.allowed is None else tuple(place[d] for d in node.allowed if d in place),
+                ordering=tuple(node.ordering[d] for d in kept) if node.ordering else (),
             )
             for node in self.nodes
         )
@@ -226,7 +246,8 @@ class Problem:
             for link in self.links
             if link.source in place and link.target in place
         )
-        return Problem(nodes, self.tensors, tuple(self.devices[d] for d in kept), links, self.rests_on)
+        devices = tuple(self.devices[d] for d in kept)
+        return Problem(nodes, self.tensors, devices, links, self.rests_on, self.orderer)
 
     def to_json(self) -> dict[str, Json]:
         """The problem as plain data, which `from_json` reads."""
@@ -234,7 +255,7 @@ class Problem:
 
 
 def from_json(data: object) -> Problem:
-    """Reads what `Problem.to_json` gave, or what was written by hand.
+    """Reads the result of `Problem.to_json`, or a hand-written problem.
 
     Raises:
         InvalidArgumentError: it is something else; the message says where.
@@ -246,16 +267,16 @@ def loads(text: str | bytes) -> Problem:
     """Reads the JSON text of a problem.
 
     Raises:
-        InvalidArgumentError: it is no JSON, or not of a problem.
+        InvalidArgumentError: it is not JSON, or not a problem.
     """
     return from_json(parse(text))
 
 
 def parse(text: str | bytes) -> object:
-    """Reads JSON, of which nothing is believed.
+    """Parses untrusted JSON.
 
     Raises:
-        InvalidArgumentError: it is none.
+        InvalidArgumentError: it is not JSON.
     """
     try:
         found: object = json.loads(text)
@@ -265,10 +286,10 @@ def parse(text: str | bytes) -> object:
 
 
 def sort_nodes(count: int, tensors: Sequence[Tensor]) -> list[int]:
-    """An order in which nodes can run, as near as possible to the one they stand in.
+    """A topological order of nodes, as close as possible to the given one.
 
     Raises:
-        InvalidArgumentError: they wait for each other in a circle.
+        InvalidArgumentError: there is a cycle.
     """
     after: list[list[int]] = [[] for _ in range(count)]
     waits = [0] * count
@@ -290,14 +311,14 @@ def sort_nodes(count: int, tensors: Sequence[Tensor]) -> list[int]:
     return order
 
 
-# What a problem may be.
+# Validation.
 
 
 def checked_problem(problem: object) -> Problem:
-    """A problem; anything else is refused in words.
+    """Checks that something is a problem.
 
     Raises:
-        TypeError: it is none.
+        TypeError: it is not.
     """
     if not isinstance(problem, Problem):
         raise DTypeError(f"A Problem is wanted, got {shown(problem)}.")
@@ -310,6 +331,10 @@ def _check(problem: Problem) -> None:
         given = getattr(problem, name)
         if not isinstance(given, (list, tuple)) or not all(isinstance(each, kind) for each in given):
             raise DTypeError(f"The {name} of a problem are a tuple of {kind.__name__}s, got {shown(given)}.")
+    if problem.orderer is not None and not isinstance(problem.orderer, str):
+        raise DTypeError(
+            f"The orderer of a problem is the name of a processor or resource, got {shown(problem.orderer)}."
+        )
     _check_devices(problem)
     count, width = len(problem.nodes), len(problem.devices)
     if len(problem.index) < count:
@@ -322,6 +347,17 @@ def _check(problem: Problem) -> None:
             )
         for time in node.times:
             _amount("time", node.name, 0.0 if time is None else time)
+        if not isinstance(node.ordering, (list, tuple)):
+            raise DTypeError(
+                f"The ordering of node {shown(node.name)} is a tuple of times, got {shown(node.ordering)}."
+            )
+        if node.ordering and (len(node.ordering) != width or problem.orderer is None):
+            raise ArgumentError(
+                f"Node {shown(node.name)} has {len(node.ordering)} times of ordering: it needs one for each of the "
+                f"{width} devices, and the problem an orderer."
+            )
+        for time in node.ordering:
+            _amount("time of ordering", node.name, time)
         _amount("size of weights", node.name, node.weights)
         _amount("workspace", node.name, node.workspace)
         if node.allowed is not None and not all(0 <= d < width for d in node.allowed):
@@ -348,8 +384,11 @@ def _check_devices(problem: Problem) -> None:
         raise ArgumentError(f"Two devices are named {shown(_twice(device.name for device in problem.devices))}.")
     for device in problem.devices:
         _amount("memory limit", device.name, device.memory or 0.0)
-        if device.lanes < 1:
-            raise ArgumentError(f"Device {shown(device.name)} needs at least one lane, got {shown(device.lanes)}.")
+        if not 1 <= device.lanes <= MOST_LANES:
+            raise ArgumentError(
+                f"Device {shown(device.name)} needs at least one lane and at most {MOST_LANES}, got "
+                f"{shown(device.lanes)}."
+            )
     for link in problem.links:
         if not (0 <= link.source < width and 0 <= link.target < width) or link.source == link.target:
             raise ArgumentError(f"A link goes from device {link.source} to {link.target} of {width}.")
@@ -367,7 +406,7 @@ def _check_devices(problem: Problem) -> None:
 
 
 def _route(problem: Problem, source: int, target: int) -> tuple[Link, ...]:
-    """The link itself, or the two of the relay over which a byte is fastest; hosts come first among equals."""
+    """The link itself, or the two of the fastest relay; hosts are preferred among equals."""
     direct = problem.link.get((source, target))
     if direct is not None:
         return (direct,)
@@ -405,6 +444,8 @@ def _to_json(problem: Problem) -> dict[str, Json]:
         times: dict[str, Json] = {n: t for n, t in zip(names, node.times, strict=True) if t is not None}
         row: dict[str, Json] = {"name": node.name, "times": times}
         row |= {key: value for key in ("weights", "workspace") if (value := getattr(node, key))}
+        if node.ordering:
+            row["ordering"] = {n: t for n, t in zip(names, node.ordering, strict=True) if t}
         if node.group is not None:
             row["group"] = node.group
         if node.allowed is not None:
@@ -417,10 +458,12 @@ def _to_json(problem: Problem) -> dict[str, Json]:
         if tensor.hop_seconds is not None:
             row["hop_seconds"] = tensor.hop_seconds
         tensors.append(row)
+    orderer: dict[str, Json] = {} if problem.orderer is None else {"orderer": problem.orderer}
     return {
         "format": FORMAT,
         "version": VERSION,
         "rests_on": list(problem.rests_on),
+        **orderer,
         "devices": [_device_row(device) for device in problem.devices],
         "links": [
             {
@@ -439,11 +482,12 @@ def _to_json(problem: Problem) -> dict[str, Json]:
 
 def _device_row(device: Device) -> dict[str, Json]:
     row: dict[str, Json] = {"name": device.name, "kind": device.kind, "memory": device.memory, "lanes": device.lanes}
-    return row if device.processor is None else {**row, "processor": device.processor}
+    row |= {key: value for key in ("processor", "recording") if (value := getattr(device, key)) is not None}
+    return row
 
 
 class _Reader:
-    """Reads plain data, and says where it is not what it should be."""
+    """Reads plain data, and reports where it is invalid."""
 
     def __init__(self) -> None:
         self.devices: dict[str, int] = {}
@@ -453,6 +497,8 @@ class _Reader:
         table = check_head(data, FORMAT, VERSION)
         devices = tuple(self._device(row, f"devices[{i}]") for i, row in enumerate(rows(table, "devices")))
         self.devices = {device.name: i for i, device in enumerate(devices)}
+        if len(self.devices) < len(devices):
+            raise ArgumentError(f"Two devices are named {shown(_twice(device.name for device in devices))}.")
         links = tuple(self._link(row, f"links[{i}]") for i, row in enumerate(rows(table, "links", ())))
         nodes = [self._node(row, f"nodes[{i}]") for i, row in enumerate(rows(table, "nodes"))]
         self.nodes = {node.name: i for i, node in enumerate(nodes)}
@@ -463,7 +509,8 @@ class _Reader:
         moved = tuple(
             Tensor(place[t.producer], t.bytes, tuple(place[c] for c in t.consumers), t.hop_seconds) for t in tensors
         )
-        return Problem(tuple(nodes[i] for i in order), moved, devices, links, basis)
+        orderer = None if table.get("orderer") is None else text(table, "orderer", "the file")
+        return Problem(tuple(nodes[i] for i in order), moved, devices, links, basis, orderer)
 
     def _device(self, data: object, where: str) -> Device:
         row = table_of(data, where)
@@ -472,7 +519,8 @@ class _Reader:
         if not isinstance(lanes, int) or isinstance(lanes, bool):
             raise ArgumentError(f"{where}: lanes must be a whole number, got {shown(lanes)}.")
         processor = None if row.get("processor") is None else text(row, "processor", where)
-        return Device(text(row, "name", where), text(row, "kind", where), memory, lanes, processor)
+        recording = None if row.get("recording") is None else text(row, "recording", where)
+        return Device(text(row, "name", where), text(row, "kind", where), memory, lanes, processor, recording)
 
     def _link(self, data: object, where: str) -> Link:
         row = table_of(data, where)
@@ -492,7 +540,12 @@ class _Reader:
         if row.get("allowed") is not None:
             allowed = tuple(self._device_index(name, where) for name in rows(row, "allowed"))
         weights, workspace = number(row, "weights", where, 0.0), number(row, "workspace", where, 0.0)
-        return Node(text(row, "name", where), tuple(times), weights, workspace, group, allowed)
+        ordering = [0.0] * len(self.devices) if row.get("ordering") is not None else []
+        if ordering:
+            ordered = table_of(row["ordering"], f"{where}.ordering")
+            for name in ordered:
+                ordering[self._device_index(name, where)] = number(ordered, name, where)
+        return Node(text(row, "name", where), tuple(times), weights, workspace, group, allowed, tuple(ordering))
 
     def _tensor(self, data: object, where: str) -> Tensor:
         row = table_of(data, where)
@@ -513,7 +566,7 @@ class _Reader:
 
 
 def check_head(data: object, wanted: str, version: int) -> Mapping[str, object]:
-    """The table that plain data is, if it says that it is of this format and version."""
+    """Plain data as a table, if it has this format and version."""
     table = table_of(data, "the file")
     if table.get("format") != wanted:
         raise ArgumentError(f"The file says that its format is {shown(table.get('format'))}, and not {wanted!r}.")
@@ -540,7 +593,7 @@ def rows(table: Mapping[str, object], key: str, default: Sequence[object] | None
 
 
 def text(row: Mapping[str, object], key: str, where: str) -> str:
-    """A text in a table that stands at `where`."""
+    """A string in the table at `where`."""
     found = row.get(key)
     if not isinstance(found, str):
         raise ArgumentError(f"{where}: {key} must be a text, got {shown(found)}.")
@@ -548,7 +601,7 @@ def text(row: Mapping[str, object], key: str, where: str) -> str:
 
 
 def number(row: Mapping[str, object], key: str, where: str, default: float | None = None) -> float:
-    """A finite number from 0 in a table that stands at `where`."""
+    """A finite, nonnegative number in the table at `where`."""
     found = row.get(key, default)
     if isinstance(found, bool) or not isinstance(found, (int, float)):
         raise ArgumentError(f"{where}: {key} must be a number, got {shown(found)}.")

@@ -9,12 +9,13 @@ their tools write, lists the nodes of each device:
 
 In a `Problem`, an edge's price is its tensor's ``hop_seconds``, a node's size is its weights, and accelerators have a
 copy engine in and one out: from one to another it is two hops. The order of dispatch is that of the file, as far as
-it is one in which nodes can run; the two published models know none.
+it is one in which nodes can run; the two published models know none, and `orders` has another for ``step``.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 
 from situs._src.base.errors import ArgumentError, shown
 from situs._src.placement.search.problem import (
@@ -32,7 +33,7 @@ from situs._src.placement.search.problem import (
 )
 
 MAX_DEVICES = 256
-TOLERANCE = 1e-6  # by which the prices of a producer's edges may differ
+TOLERANCE = 1e-6  # tolerated difference of the prices of a producer's edges
 
 
 def is_published(data: object) -> bool:
@@ -43,14 +44,14 @@ def is_published(data: object) -> bool:
 def read(data: object, cores: int | None = None) -> Problem:
     """Reads a workload.
 
-    Nodes are named by their ids, which names are not always alone with.
+    Nodes are named by their ids, because names are not always unique.
 
     Args:
         data: The file, as plain data.
-        cores: None makes ``maxCPUs`` devices of the CPUs; a number makes one device with that many lanes.
+        cores: None makes ``maxCPUs`` CPU devices; a number makes one device with that many lanes.
 
     Raises:
-        InvalidArgumentError: it is no such file.
+        InvalidArgumentError: it is not such a file.
     """
     table = table_of(data, "the file")
     count, hosts = _count(table, "maxFPGAs"), _count(table, "maxCPUs") if cores is None else 1
@@ -66,7 +67,7 @@ def read(data: object, cores: int | None = None) -> Problem:
         for link in (Link(i, h, resources=(f"FPGA:{i} out",)), Link(h, i, resources=(f"FPGA:{i} in",)))
     ]
     links += [Link(a, b) for a in range(count, count + hosts) for b in range(count, count + hosts) if a != b]
-    if not hosts:  # nothing relays
+    if not hosts:  # there is no relay
         links = [
             Link(a, b, resources=(f"FPGA:{a} out", f"FPGA:{b} in"))
             for a in range(count)
@@ -80,15 +81,38 @@ def read(data: object, cores: int | None = None) -> Problem:
         nodes.append(node)
     tensors = _tensors(table, index)
     order = sort_nodes(len(nodes), tensors)
-    place = {old: new for new, old in enumerate(order)}
-    moved = tuple(
-        Tensor(place[t.producer], t.bytes, tuple(place[c] for c in t.consumers), t.hop_seconds) for t in tensors
+    return Problem(tuple(nodes[i] for i in order), _moved(tensors, order), devices, tuple(links))
+
+
+def orders(problem: Problem) -> list[Problem]:
+    """The same workload in the orders of dispatch that are worth a search of ``step``, for which a file says none.
+
+    The order of the file, and the one by the longest way to the end, the longest first.
+    """
+    count = len(problem.nodes)
+    rank = [min((time for time in node.times if time is not None), default=0.0) for node in problem.nodes]
+    after: list[list[int]] = [[] for _ in range(count)]
+    for tensor in problem.tensors:
+        after[tensor.producer] += tensor.consumers
+    for v in reversed(range(count)):
+        rank[v] += max((rank[c] for c in after[v]), default=0.0)
+    wanted = sorted(range(count), key=lambda v: -rank[v])
+    runs = sort_nodes(count, _moved(problem.tensors, wanted))  # ways of the same length may stand in a wrong order
+    order = [wanted[i] for i in runs]
+    nodes = tuple(problem.nodes[v] for v in order)
+    return [problem, replace(problem, nodes=nodes, tensors=_moved(problem.tensors, order))]
+
+
+def _moved(tensors: Iterable[Tensor], order: Sequence[int]) -> tuple[Tensor, ...]:
+    """The tensors of nodes that stand in another order."""
+    place = {v: i for i, v in enumerate(order)}
+    return tuple(
+        replace(t, producer=place[t.producer], consumers=tuple(place[c] for c in t.consumers)) for t in tensors
     )
-    return Problem(tuple(nodes[i] for i in order), moved, devices, tuple(links))
 
 
 def split_of(problem: Problem, placement: Mapping[str, str]) -> dict[str, Json]:
-    """A placement of what `read` gave, as the split that the published tools read."""
+    """A placement of a problem from `read`, as the split that the published tools read."""
     sides: dict[bool, list[Json]] = {True: [], False: []}
     for device in problem.devices:
         held: list[Json] = [int(node.name) for node in problem.nodes if placement[node.name] == device.name]

@@ -1,15 +1,15 @@
-"""Annealing in Python alone: what ``fast.c`` does, and gives the same placements for the same seed.
+"""Annealing in pure Python: the same as ``fast.c``, with the same placements for the same seed.
 
-A run begins with a placement of blocks and tries moves, one after the other:
+A run starts from a placement of blocks and tries moves, one after the other:
 
     35 %  a block to the device of a neighbour               12 %  a block to any device
-    10 %  two blocks change places                           25 %  a stretch of an order to the device at either end
+    10 %  two blocks are swapped                             25 %  an interval of an order to the device at either end
     18 %  a block and neighbours of the same device, grown in breadth, to another device
 
-A move is taken if it makes things better, or by luck if the loss is small against the temperature, which sinks from
-`Schedule.warm` to `Schedule.cold`. Memory over a limit counts as a loss whose weight rises. What luck would allow is
-known before a move is evaluated, so that an evaluation ends as soon as it is worse. ``max_load`` is not evaluated
-anew but by what a move changes, and by a norm of all loads rather than the largest, which most moves leave as it is.
+A move is accepted if it improves the value, or at random if the loss is small relative to the temperature, which falls
+from `Schedule.warm` to `Schedule.cold`. Memory over a limit is a penalty whose weight rises. The acceptance threshold
+is drawn before a move is evaluated, so that an evaluation stops as soon as it is exceeded. ``max_load`` is evaluated
+incrementally, and as a norm of all loads rather than the largest, which most moves do not change.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _MASK = (1 << 64) - 1
 
 
 class Chance:
-    """The generator of random numbers (splitmix64) that C and Python share."""
+    """The random number generator (splitmix64) that C and Python share."""
 
     def __init__(self, seed: int) -> None:
         self.state = seed & _MASK
@@ -121,12 +121,12 @@ class Moves:
 
 
 def evaluate(flat: Flat, objective: Objective, place: Ints) -> Found:
-    """What a placement of blocks is worth."""
+    """The value of a placement of blocks."""
     return _evaluator(flat, objective)(place.tolist())
 
 
 def _evaluator(flat: Flat, objective: Objective) -> Callable[[list[int]], Found]:
-    """What says what a placement of blocks is worth."""
+    """The evaluator of placements of blocks."""
     if objective == "max_load":
         load = MaxLoad(flat)
 
@@ -140,7 +140,7 @@ def _evaluator(flat: Flat, objective: Objective) -> Callable[[list[int]], Found]
 
 
 def every(flat: Flat, objective: Objective) -> tuple[list[int], Found]:
-    """The best of all placements of blocks, the first among equals, and what it is worth."""
+    """The best of all placements of blocks, the first among equals, and its value."""
     best: tuple[list[int], Found] | None = None
     value = _evaluator(flat, objective)
     for place in product(*rows_of(flat.candidate_start, flat.candidate)):
@@ -156,8 +156,8 @@ def anneal(flat: Flat, schedule: Schedule, place: Ints, stop: Ints) -> Found:
 
     Args:
         flat: The problem.
-        schedule: How long, and how warm.
-        place: Where to begin; afterwards the best placement that was found.
+        schedule: The number of moves, and the temperatures.
+        place: The starting point; afterwards the best placement found.
         stop: One number; the run ends soon after it is not 0.
     """
     run: Callable[[Flat, Schedule, Ints, Ints], Found]
@@ -184,7 +184,7 @@ def _anneal_whole(flat: Flat, schedule: Schedule, place: Ints, stop: Ints) -> Fo
         luck = chance.unit()
         if not move:
             continue
-        # The move is taken if it is below this; an evaluation that passes it may end.
+        # The move is accepted below this; an evaluation that exceeds it may stop.
         most = value + scale * (weight * excess - temperature * math.log(luck + 1e-300))
         for b, d in move:
             for v in blocks[b]:
@@ -219,7 +219,7 @@ def _anneal_load(flat: Flat, schedule: Schedule, place: Ints, stop: Ints) -> Fou
         if tried % LOOK_EVERY == 0 and stop[0]:
             break
         if tried % SUM_EVERY == SUM_EVERY - 1:
-            model.begin(now)  # sums of differences drift
+            model.begin(now)  # sums of differences accumulate errors
         tried += 1
         move = moves.propose(now)
         luck = chance.unit()
@@ -243,7 +243,7 @@ def _anneal_load(flat: Flat, schedule: Schedule, place: Ints, stop: Ints) -> Fou
 
 
 def _cooling(schedule: Schedule) -> Iterator[tuple[float, float]]:
-    """The temperature and the weight of memory over the limits, for each move."""
+    """The temperature and the weight of the memory penalty, for each move."""
     temperature, weight = schedule.warm, schedule.soft
     steps = schedule.moves - 1
     cool = math.exp(math.log(schedule.cold / schedule.warm) / steps) if steps > 0 else 1.0

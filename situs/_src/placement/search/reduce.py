@@ -1,16 +1,17 @@
-"""Fewer things to place: nodes that stay together as blocks, and smaller graphs of large ones.
+"""Reducing problems: blocks of nodes that stay together, and smaller graphs for large ones.
 
-Blocks keep all that a search could gain, apart from memory, for which they are held to a share of a device:
+Blocks lose nothing that a search could gain, except for memory, so they are limited to a share of a device:
 
     colocation   the members of a group; nodes connected through groups
-    folding      a node that takes no time and little memory, with the one block that it talks to
-    chains       u -> v, where v takes from u alone and u gives to v alone, and the price of a cut between them is at
+    folding      a node that takes no time and little memory, with its only neighbour block
+    chains       u -> v, where u is v's only producer and v is u's only consumer, and the price of a cut between them is
+    at
                  least that of cutting before u and computing u, and that of cutting after v and computing v: then
-                 moving u to v, or v to u, makes no device's load larger, whichever of the two is the host
+                 moving u to v, or v to u, increases no device's load, whichever of the two is the host
 
-A graph of more than `LARGE` nodes is placed through smaller ones, made of clusters (`coarsen`), again and again, until
-about `SMALL` are left. Clusters never make a circle: each has a stage, and every tensor between two goes to a higher
-one. Groups whose members join the same cluster become one group, as long as that is small enough.
+A graph of more than `LARGE` nodes is placed through smaller ones, made of clusters (`coarsen`), repeatedly, until about
+`SMALL` are left. Clusters never form a cycle: each has a stage, and every tensor between two goes to a higher one.
+Groups whose members join the same cluster are merged, as long as the result is small enough.
 
     stage 1   a   b        c takes from a and b; joins b's cluster if it is larger and a's stage is below b's,
     stage 2    c           or opens one at stage 2. Clusters of the same stage may be joined, too.
@@ -20,15 +21,15 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from situs._src.placement.search.flat import block_candidates
 from situs._src.placement.search.problem import Node, Problem, Tensor
 
 LARGE = 4000
 SMALL = 2000
-SHARE = 1 / 8  # of the smallest device's memory that a block made here may hold
-TINY = 1 / 1024  # of it: what is folded
+SHARE = 1 / 8  # largest block made here, relative to the smallest device's memory
+TINY = 1 / 1024  # largest node that is folded
 
 
 class Union:
@@ -38,14 +39,14 @@ class Union:
         self.root = list(range(count))
 
     def find(self, x: int) -> int:
-        """The number that stands for the set of a number: its smallest."""
+        """The representative of a number's set: its smallest."""
         while self.root[x] != x:
             self.root[x] = self.root[self.root[x]]
             x = self.root[x]
         return x
 
     def join(self, x: int, y: int) -> None:
-        """Makes one set of two."""
+        """Merges two sets."""
         a, b = sorted((self.find(x), self.find(y)))
         self.root[b] = a
 
@@ -58,7 +59,7 @@ class Union:
 
 
 def groups_of(problem: Problem) -> list[list[int]]:
-    """Nodes that the user wants together, as sets."""
+    """Nodes that the user groups, as sets."""
     union = Union(len(problem.nodes))
     first: dict[str, int] = {}
     for i, node in enumerate(problem.nodes):
@@ -68,9 +69,9 @@ def groups_of(problem: Problem) -> list[list[int]]:
 
 
 def blocks_of(problem: Problem) -> list[list[int]]:
-    """The blocks of a problem: groups, with what is folded into them and chains that no search would cut."""
+    """The blocks of a problem: groups, with folded nodes and with chains that no search would cut."""
     blocks = groups_of(problem)
-    for _ in range(8):  # each turn at least halves a chain; what is left after some is little
+    for _ in range(8):  # each iteration at least halves a chain; little is left after some
         joined = _join_once(problem, blocks)
         if len(joined) == len(blocks):
             break
@@ -83,8 +84,8 @@ class _Block:
     candidates: list[int]
     slowest: float  # on any of its devices
     size: float
-    into: dict[int, float]  # the price of what it takes, by the block that makes it
-    out: dict[int, float]  # the price of what it makes, by the block that takes it
+    into: dict[int, float]  # the price of its inputs, by producing block
+    out: dict[int, float]  # the price of its results, by consuming block
 
 
 def _join_once(problem: Problem, blocks: Sequence[Sequence[int]]) -> list[list[int]]:
@@ -135,7 +136,7 @@ def _block_rows(problem: Problem, blocks: Sequence[Sequence[int]]) -> list[_Bloc
 
 @dataclass(frozen=True)
 class Coarse:
-    """A smaller problem that stands for a larger one.
+    """A smaller problem that represents a larger one.
 
     Attributes:
         problem: The smaller one.
@@ -147,7 +148,7 @@ class Coarse:
 
 
 def coarsen(problem: Problem, goal: int = SMALL) -> list[Coarse]:
-    """Ever smaller problems, until one has about `goal` nodes or it cannot be made smaller; empty if it is small."""
+    """Successively smaller problems, until one has about `goal` nodes or cannot be reduced; empty if it is small."""
     found: list[Coarse] = []
     while len(problem.nodes) > goal:
         coarse = _coarsen_once(problem, max(goal, len(problem.nodes) // 4))
@@ -169,8 +170,8 @@ def _coarsen_once(problem: Problem, goal: int) -> Coarse:
 class _Clusters:
     """Nodes in clusters; each cluster has a stage, and tensors between clusters go to higher ones.
 
-    What stays together is a set: the nodes of a group, or one node, and all sets that share a cluster. Its work and
-    size are those of all its nodes, in whichever clusters they are.
+    A set stays together: the nodes of a group, or one node, and all sets that share a cluster. Its work and size are
+    those of all its nodes, in whichever clusters they are.
     """
 
     def __init__(self, problem: Problem, goal: int) -> None:
@@ -197,7 +198,7 @@ class _Clusters:
         self.follows = self._followers()
 
     def _followers(self) -> dict[int, int]:
-        """Nodes that take nothing and give to one node alone, such as weights: they go where that one goes."""
+        """Nodes without inputs and with a single consumer, such as weights: they follow it."""
         takers: list[set[int]] = [set() for _ in self.problem.nodes]
         for tensor in self.problem.tensors:
             takers[tensor.producer].update(tensor.consumers)
@@ -226,7 +227,7 @@ class _Clusters:
         )
 
     def place(self, v: int) -> None:
-        """Puts a node into the cluster of one that it takes from, or into one of its own."""
+        """Puts a node into the cluster of one of its producers, or into a new one."""
         if v in self.follows:
             self.cluster_of.append(-1)
             return
@@ -272,7 +273,8 @@ class _Clusters:
         spread = {root for root, count in Counter(clusters).items() if count > 1}
         groups = [str(root) if root in spread else None for root in clusters]
         nodes = tuple(self._node(c, inside, groups[c]) for c, inside in enumerate(members))
-        problem = Problem(nodes, _merged(self.problem.tensors, cluster_of), self.problem.devices, self.problem.links)
+        tensors = _merged(self.problem.tensors, cluster_of)
+        problem = replace(self.problem, nodes=nodes, tensors=tensors, rests_on=())
         return Coarse(problem, cluster_of)
 
     def _node(self, c: int, members: Sequence[int], group: str | None) -> Node:
@@ -284,7 +286,9 @@ class _Clusters:
             times.append(sum(known) if len(known) == len(each) else None)
         first = nodes[0]
         weights, workspace = sum(node.weights for node in nodes), max(node.workspace for node in nodes)
-        return Node(str(c), tuple(times), weights, workspace, group, first.allowed)
+        ordered = [node.ordering for node in nodes if node.ordering]
+        ordering = tuple(map(sum, zip(*ordered, strict=True)))
+        return Node(str(c), tuple(times), weights, workspace, group, first.allowed, ordering)
 
 
 def _merged(tensors: Iterable[Tensor], cluster_of: Sequence[int]) -> tuple[Tensor, ...]:

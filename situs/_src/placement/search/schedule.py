@@ -1,5 +1,4 @@
-"""How long and how warm one run of annealing is, and what it found: what `pure.py` and ``fast.c`` both take and
-give."""
+"""The schedule and the result of one annealing run, shared by `pure.py` and ``fast.c``."""
 
 from __future__ import annotations
 
@@ -17,13 +16,13 @@ class Schedule:
     """One run of annealing.
 
     Attributes:
-        objective: What is made small.
-        moves: How many moves are tried.
-        seed: Where chance begins.
-        warm: The temperature at the start, as a share of the value: how much worse a move may be and still be taken.
-        cold: The temperature at the end.
-        soft: What memory over the limit costs at the start: this share of the value, if all of it is over once more.
-        hard: What it costs at the end.
+        objective: What to minimize.
+        moves: The number of moves.
+        seed: The random seed.
+        warm: The initial temperature, relative to the value: how much worse a move may be and still be accepted.
+        cold: The final temperature.
+        soft: The initial penalty for memory over the limit, relative to the value, if all of it is exceeded once.
+        hard: The final penalty.
         doublings: Loads count by their norm of order ``3 * 2**doublings``: the higher, the less others count.
     """
 
@@ -39,12 +38,12 @@ class Schedule:
 
 @dataclass(frozen=True)
 class Found:
-    """What a placement is worth.
+    """The value of a placement.
 
     Attributes:
         value: The objective.
-        excess: Memory over the limits, as shares of them, added up; 0 if everything fits.
-        tried: How many moves were tried.
+        excess: Memory over the limits, relative to them, summed; 0 if everything fits.
+        tried: The number of moves tried.
     """
 
     value: float
@@ -53,7 +52,7 @@ class Found:
 
     @property
     def fits(self) -> bool:
-        """Whether the placement may be used: memory suffices, and no call waits for itself."""
+        """Whether the placement is valid: memory suffices, and there is no cycle of calls."""
         return self.excess == 0 and self.value < math.inf
 
     @property

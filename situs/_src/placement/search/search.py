@@ -1,24 +1,25 @@
-"""The search for a placement: reduce, start from every rule there is, improve under a budget, prove if possible.
+"""The search for a placement: reduce, start from all heuristics, improve under a budget, prove if possible.
 
-    check      is there any placement?                           conflict.py; of few all are looked at: every.py
+    check      is there any placement?                           conflict.py; exhaustive if small: every.py
     reduce     nodes to blocks; large graphs to small ones       reduce.py
-    start      every rule that people use, the quick ones first  seeds.py, lists.py
+    start      common heuristics, the fast ones first  seeds.py, lists.py
     improve    rounds of annealing from the best                 improve.py
     finish     a proof, or better, from OR-Tools                 exact.py
-    simulate   what the answer takes, node by node               simulate.py
+    simulate   the result, node by node               simulate.py
 
-The answer is never worse than any starting point, the best single device that fits among them. It is the best so far at
-any moment: an interrupt (Ctrl-C) ends the search and returns it.
+The result is never worse than any starting point, including the best single device that fits. It is an anytime search:
+an interrupt (Ctrl-C) stops it and returns the best so far.
 
-A budget is seconds, and yet the same seed gives the same answer: a budget is turned into a number of moves by fixed
-rates, the same on every machine, that a usual core needs half of the budget for. A slower machine, or one that is
-busy with other things, may reach the end of the budget first; then the clock ends the search, and `Plan.notes` says
-so.
+A budget is in seconds, and yet the same seed gives the same result: the budget is converted to a number of moves by
+fixed rates, the same on every machine, for which a typical core needs most of the budget. A slower or busy machine may
+reach the end of the budget first; then the clock stops the search, and `Plan.notes` says so.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+
+import numpy as np
 
 from situs._src.base.errors import ArgumentError, shown
 from situs._src.base.export import export
@@ -36,14 +37,14 @@ from situs._src.placement.search.simulate import simulate
 
 Progress = Callable[[float, str], None]
 
-OPENING = 0.1  # of the budget: the best of the quick starting points, a little better, before the others are computed
+OPENING = 0.07  # of the budget: improving the best of the fast starting points before the others are computed
 BEFORE_PROOF = 0.5  # of the budget, for annealing where OR-Tools goes on from it
 KEPT = 3  # starting points that are improved
 TABLES = 5e6  # entries of slices' tables, for each second of the budget
 DEFAULT = 5.0  # seconds, where a search is given moves in place of a budget
 QUICK = 0.05  # of these, for the smallest stand-in of a large graph
 SMALLER = 0.6  # of the budget of a large graph, for its stand-ins
-FIRST = 0.05  # of that, for the first answer of a stand-in, and as much for what the graph makes of it
+FIRST = 0.036  # of that, for the first answer of a stand-in, and as much for what the graph makes of it
 
 
 @export("placement.search", as_is=True)
@@ -60,18 +61,18 @@ def search(
     """Finds a placement.
 
     Args:
-        problem: What is to be placed.
-        objective: ``step``: the time of one step with transfers beside computation. ``latency``, ``max_load``: the
+        problem: The problem.
+        objective: ``step``: the time of one step with transfers overlapping computation. ``latency``, ``max_load``: the
             two models of the published workloads (see `simulate`).
-        budget: How many seconds it may take.
-        seed: Where chance begins; the same seed gives the same placement.
+        budget: The seconds that it may take.
+        seed: The random seed; the same seed gives the same placement.
         previous: A placement to start from, among others: devices by names of nodes. What does not fit is moved.
-        progress: Called with the best value so far and what found it.
-        seeds: More placements to start from, by the names that the plan will give them.
-        moves: How many moves to try, in place of what the budget allows; no clock ends it, and OR-Tools is not asked.
+        progress: Called with the best value so far and its origin.
+        seeds: More placements to start from, by their names in the plan.
+        moves: The number of moves, instead of a budget; there is no deadline, and OR-Tools is not used.
 
     Raises:
-        InfeasibleError: no placement keeps to the wishes; it names the smallest set that conflicts.
+        InfeasibleError: no placement satisfies the constraints; it names a minimal conflicting set.
         InvalidArgumentError: an argument is wrong.
     """
     problem = checked_problem(problem)
@@ -82,14 +83,18 @@ def search(
     given = {"previous": previous} if previous is not None else {}
     clock = Clock(budget if moves is None else None)
     effort = TABLES * (budget if moves is None else DEFAULT)
-    best: list[tuple[float, str]] = []  # the value of the best so far, and what found it
+    best: list[tuple[float, str]] = []  # the value of the best so far, and its origin
 
     def note(value: float, what: str) -> None:
         best[:] = [(value, what)]
         if progress is not None:
             progress(value, what)
 
-    with working("Searching a placement", lambda: "best {:.6g} ({})".format(*best[0]) if best else "nothing yet"):
+    def best_so_far() -> str:
+        return "best {:.6g} ({})".format(*best[0]) if best else "nothing yet"
+
+    # A sum that is too large for a number is worse than all others, of which nobody need be warned.
+    with np.errstate(over="ignore", invalid="ignore"), working("Searching a placement", best_so_far):
         return _Search(problem, objective, seed, note, {**given, **(seeds or {})}, clock, effort).run(budget, moves)
 
 
@@ -116,7 +121,7 @@ class _Search:
         self.tried: dict[str, float | None] = {}
         self.single: tuple[str, float] | None = None
         self.notes: list[str] = []
-        self.told = float("inf")  # the best value that `progress` knows of
+        self.told = float("inf")  # the best value reported to `progress`
         self.bound = bound_of(problem, objective)
 
     def run(self, budget: float, moves: int | None) -> Plan:
@@ -149,11 +154,13 @@ class _Search:
         best = level.improver.improve(starts[:KEPT], count, self.seed, self.clock, self._report, self.bound)
         best = self._finish(level, best, budget)
         if not best.found.fits and len(level.blocks) < len(groups_of(self.problem)):
-            # Chains that no search would cut may have to be, for memory.
+            # Chains that no search would cut may have to be cut for memory.
             fused, level = level, _Level(self.problem, groups_of(self.problem), self.objective)
             count = level.improver.moves_in(budget) if moves is None else moves
             of_node = fused.by_node(best.place)
             starts = self._starts(level, level.rules.quick())
+            if packed is not None:
+                starts.append(self._try(level, "packed", [packed[block[0]] for block in level.blocks]))
             starts.append(level.improver.value([of_node[block[0]] for block in level.blocks], best.name))
             best = level.improver.improve([_best(starts)], count, self.seed, self.clock, self._report, self.bound)
         if not best.found.fits:
@@ -161,7 +168,7 @@ class _Search:
         return self._plan(level.by_node(best.place), level.flat)
 
     def _proven(self, level: _Level) -> Plan:
-        """The best of all placements of a small problem; the rules are there to be compared with it."""
+        """The best of all placements of a small problem; the heuristics are evaluated for comparison."""
         self._starts(level, level.rules.thorough(self.objective, self.effort))
         found = every.best_of_all(self.problem, self.objective)
         if found is None or not found[1].fits:
@@ -173,7 +180,7 @@ class _Search:
         return self._plan(level.by_node(best.place), level.flat)
 
     def _starts(self, level: _Level, rules: Iterator[tuple[str, list[int]]]) -> list[Candidate]:
-        """What rules are worth; an interrupt ends them, if there is an answer already."""
+        """Evaluates heuristics; an interrupt stops them, if there is a result already."""
         found: list[Candidate] = []
         try:
             for name, place in rules:
@@ -195,18 +202,18 @@ class _Search:
         return candidate
 
     def _from_smaller(self, level: _Level, budget: float, moves: int | None) -> list[Candidate]:
-        """Placements of a large graph that come from smaller ones, refined on each level on the way back."""
+        """Placements of a large graph from smaller ones, refined on each level on the way back."""
         if self._is_late():
             return []
         smaller = coarsen(self.problem)
         seen: list[Candidate] = []
 
         def show(i: int, found: Sequence[int]) -> None:
-            """Brings a placement of a smaller graph to the large one."""
+            """Projects a placement of a smaller graph onto the large one."""
             for coarse in reversed(smaller[: i + 1]):
                 found = [found[c] for c in coarse.cluster_of]
             candidate = level.improver.value([found[block[0]] for block in level.blocks], "smaller graph")
-            if not seen:  # the first answer: a little better at once
+            if not seen:  # the first result: improved a little at once
                 count = level.improver.moves_in(FIRST * budget) if moves is None else moves
                 candidate = level.improver.improve([candidate], count, self.seed, self.clock, self._report)
             seen.append(candidate)
@@ -233,13 +240,13 @@ class _Search:
         return seen
 
     def _is_late(self) -> bool:
-        """Whether the time is over, or the user has interrupted."""
+        """Whether the deadline has passed, or the user has interrupted."""
         if self.clock.left == 0.0:
             self.clock.was_cut = True
         return self.clock.was_cut or self.clock.was_interrupted
 
     def _finish(self, level: _Level, best: Candidate, budget: float) -> Candidate:
-        """What OR-Tools makes of it, where it is there and the problem is small enough."""
+        """Runs OR-Tools, if it is installed and the problem is small enough."""
         left = self.clock.left
         if left is None:
             return best
@@ -261,13 +268,13 @@ class _Search:
         return best
 
     def _report(self, candidate: Candidate) -> None:
-        """Tells of a placement that fits and is better than all that were told of before."""
+        """Reports a placement that fits and is better than all reported before."""
         if self.progress is not None and candidate.found.fits and candidate.found.value < self.told:
             self.told = candidate.found.value
             self.progress(candidate.found.value, candidate.name)
 
     def _closest(self, level: _Level, best: Candidate) -> str:
-        """What is said if nothing was found that fits, without a proof that there is nothing."""
+        """The error if nothing that fits was found, without a proof of infeasibility."""
         placement = self._named(level.by_node(best.place))
         wrong = " ".join(simulate(self.problem, placement, self.objective, level.flat).violations)
         return (
@@ -299,7 +306,7 @@ class _Search:
 
 
 class _Level:
-    """A problem in blocks, with all that works on it."""
+    """A problem in blocks, with everything that works on it."""
 
     def __init__(self, problem: Problem, blocks: Blocks, objective: Objective) -> None:
         orders = orders_of(problem, blocks)
@@ -322,7 +329,7 @@ def _best(found: Sequence[Candidate]) -> Candidate:
 
 
 def bound_of(problem: Problem, objective: Objective) -> float:
-    """A value that no placement is below: the longest way, if it is not ``max_load``, and all work spread evenly."""
+    """A lower bound of all placements: the longest path, except for ``max_load``, and all work spread evenly."""
     least = [min((time for time in node.times if time is not None), default=0.0) for node in problem.nodes]
     if objective == "max_load":
         groups = groups_of(problem)

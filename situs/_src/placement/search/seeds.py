@@ -1,16 +1,16 @@
-"""Every rule that people use, as starting points of the search; none of them is trusted, and the best is kept.
+"""Common placement heuristics, as starting points of the search.
 
     one device     everything on one device, where it may be; one seed for each device
     fill           blocks in order, device after device, each until it is full; in several orders
     balanced       the same, each until it has its share of the work
     greedy         in the order of dispatch, each where it would finish first           lists.py
     heft           highest rank first, where it would finish first
-    etf            whatever can start first, where it can
-    slices         blocks in order, cut at the best places (all of them are compared)
-    previous       what was there before
+    etf            earliest start time first
+    slices         blocks in order, cut at the best positions (all are compared)
+    previous       the previous placement
 
-A rule sees blocks (`reduce.blocks_of`). Memory is what a block holds in all; a rule that finds no room takes the device
-with the most left, and the search repairs it.
+Heuristics work on blocks (`reduce.blocks_of`). A block's memory is the total of its nodes; if nothing fits, the device
+with the most free memory is used, and the search repairs it.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ from situs._src.placement.search.problem import Objective, Problem
 
 Place = list[int]
 
-PIECES = 50  # into which an order is cut at least, before the best slices are found
-QUICK = 2  # orders that are filled first
+PIECES = 50  # the least number of pieces of an order, before slicing
+QUICK = 2  # orders for the first `fill`s
 STATES = 600  # counts of devices that slices keep apart at most
 WIDTH = 12  # ready nodes that `etf` compares
 
@@ -38,7 +38,7 @@ class Rules:
 
     Args:
         problem: The problem.
-        blocks: What moves together.
+        blocks: Nodes that move together.
         flat: Its arrays.
         orders: Orders of the blocks, by name.
         compiled: The compiled functions; None for Python alone.
@@ -67,7 +67,7 @@ class Rules:
         self.devices = sorted(range(flat.devices), key=lambda d: (total[d], bool(flat.is_host[d]), d))
 
     def quick(self) -> Iterator[tuple[str, Place]]:
-        """Starting points that look at each block once, with their names."""
+        """Starting points from a single pass over the blocks, with their names."""
         yield "greedy", self._list(self.flat, lists.in_order(self.flat), 1)
         for d in self.devices:
             yield f"one device, {self.problem.devices[d].name}", self.single(d)
@@ -82,8 +82,8 @@ class Rules:
         """All others.
 
         Args:
-            objective: What slices make small.
-            effort: How many entries of tables all slices may compute; long orders are cut into pieces first.
+            objective: What slices minimize.
+            effort: The total number of table entries of all slices; long orders are cut into pieces first.
         """
         for name, order in list(self.orders.items())[QUICK:]:
             yield f"fill, {name} order", self.fill(order)
@@ -100,7 +100,7 @@ class Rules:
         return [self.devices, own] if 0 < len(own) < len(self.devices) else [self.devices]
 
     def single(self, device: int) -> Place:
-        """Everything on one device; what cannot be there is where it is best off."""
+        """Everything on one device; what cannot be there is where it is fastest."""
         best = {d: i for i, d in enumerate(self.devices)}
         return [device if device in found else min(found, key=best.__getitem__) for found in self.candidates]
 
@@ -128,12 +128,12 @@ class Rules:
 
     def _room(self, d: int, b: int, held: Sequence[float], work: Sequence[float], share: float) -> bool:
         if d not in self.candidates[b]:
-            return True  # it goes elsewhere, and this device stays open
+            return True  # it goes elsewhere, and this device is not closed
         fits = held[d] + self.size[b] <= self.limit[d]
         return fits and (not share or work[d] + float(self.flat.block_time[b, d]) <= share)
 
     def previous(self, placement: Mapping[str, str]) -> Place:
-        """A placement by names, as far as it is one of these devices for each block; the rest with its neighbours."""
+        """A placement by names, as far as it is valid for each block; the rest with its neighbours."""
         best = {d: i for i, d in enumerate(self.devices)}
         index = self.problem.device_index
         place = [-1] * len(self.blocks)
@@ -152,9 +152,9 @@ class Rules:
     # Slices.
 
     def slices(self, order: Sequence[int], objective: Objective, devices: Sequence[int], effort: float) -> Place | None:
-        """The best way to cut an order into one stretch for each device: least largest load, or least sum.
+        """The best way to cut an order into one interval for each device: least largest load, or least sum.
 
-        Devices that are alike count as one class, so that a state is how many of each class are used:
+        Equal devices form one class, so that a state is how many of each class are used:
         ``best[state][j] = min over i, class of combine(best[state without one of class][i], price of i..j there)``.
         """
         classes = self._classes(devices)
@@ -197,7 +197,7 @@ class Rules:
         return place
 
     def _classes(self, devices: Sequence[int]) -> list[list[int]]:
-        """Devices that cost the same, together."""
+        """Devices with equal costs, grouped."""
         found: dict[tuple[bytes, ...], list[int]] = {}
         flat = self.flat
         for d in devices:
@@ -206,7 +206,7 @@ class Rules:
         return list(found.values())
 
     def _prices(self, pieces: Sequence[np.ndarray], d: int) -> Floats:
-        """What each stretch of an order costs as one device's: work, and all that goes in and out; [first, last].
+        """The cost of each interval of an order on one device: work, and all traffic in and out; [first, last].
 
         Each bundle of tensors adds its price to rectangles of that table, as differences that are summed at the end.
         """
@@ -250,7 +250,7 @@ class Rules:
         sums, sizes = work.cumsum(), held.cumsum()
         with np.errstate(invalid="ignore"):
             prices += sums[None, 1:] - sums[:-1, None]
-        too_much = sizes[None, 1:] - sizes[:-1, None] > flat.limit[d] * (1 + 1e-12)
+        too_much = sizes[None, 1:] - sizes[:-1, None] > flat.limit[d]
         barred = np.zeros(n + 1)
         np.add.at(barred, where + 1, [d not in found for found in self.candidates])
         bars = barred.cumsum()

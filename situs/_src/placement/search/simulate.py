@@ -1,24 +1,31 @@
-"""What a placement takes: the one truth that every value of a search and of a plan comes from.
+"""Simulating a placement: the source of every cost in a search and in a plan.
 
 ``step``: one step, as the executor dispatches it. Calls are dispatched in one order, that of the nodes. Every device
-is a stream (or some: its lanes) that runs its calls in that order, and every resource of a link is one too. A tensor
-that another device needs is sent there once, when the first call that needs it is dispatched; it leaves when it has
-been made and the link's resources are free, and computation goes on meanwhile.
+is a stream (or several: its lanes) that runs its calls in that order, and so is every resource of a link. A tensor that
+another device needs is sent there once, when the first call that needs it is dispatched; the transfer begins when the
+tensor is available and the link's resources are free, and computation continues meanwhile.
 
     GPU:0    [ a ][ c ]
     GPU:0 -> CPU   [a]                 a's result is sent for b; c does not wait for it
     CPU               [ b ]
 
-Memory is counted in the order of dispatch, as an allocator counts it: weights stay; a result is there from its call
-until the last call or transfer that uses it has been dispatched, a copy until its last call, workspace during a call.
-A copy on a relay stays until the last transfer of the tensor. Results that nothing takes stay until the end.
+Kernels on GPUs are launched by one host thread, the *orderer*, one after the other; a kernel starts after its
+launch. A step that runs entirely on one GPU can be captured as a CUDA graph, without a cost per launch.
+
+    host     [launch a][launch b][launch c]
+    GPU:0              [ a ]     [ b ]     [ c ]
+
+Memory is counted in the order of dispatch, as an allocator would: weights stay; a result is allocated at its call and
+freed after the last call or transfer that uses it has been dispatched, a copy after its last call, workspace after the
+call. A copy on a relay stays until the last transfer of the tensor. Results without consumers stay until the end.
 
 ``latency`` and ``max_load`` are the models of the published workloads (see `published`): each device holds the sum of
 its nodes' sizes, hosts compute on as many cores as there are nodes, and hosts pay nothing for transfers.
 
     max_load   the largest of all devices' loads: time of its nodes + price of all distinct tensors in + out
-    latency    an accelerator's nodes run in calls, cut where a way leaves the device and comes back; a call begins when
-               all that it takes is there, takes its tensors in, computes, and gives its tensors out
+        latency    an accelerator's nodes run in calls, split where a path leaves the device and comes back; a call
+        begins when
+                   all its inputs are available, transfers its tensors in, computes, and transfers its results out
 """
 
 from __future__ import annotations
@@ -37,13 +44,13 @@ INFINITY = math.inf
 
 @dataclass(frozen=True)
 class Span:
-    """Something that took time.
+    """An interval of time.
 
     Attributes:
         row: Where: a device, or ``GPU:0 -> CPU:0``.
         name: A node, or the node whose tensor was sent.
         start: When it began.
-        end: When it was over.
+        end: When it ended.
         kind: ``run``, ``send`` or ``call``.
         lane: Which of the device's lanes.
     """
@@ -59,16 +66,17 @@ class Span:
 @export("placement.Simulation")
 @dataclass(frozen=True)
 class Simulation:
-    """What a placement takes.
+    """The time of a placement.
 
     Attributes:
-        value: The objective; infinite if calls wait for each other in a circle (``latency`` alone).
+        value: The objective; infinite if there is a cycle of calls (``latency`` alone).
         busy: Time spent computing, by device.
-        peak: The most bytes held at any moment, by device.
+        peak: The peak memory in bytes, by device.
         traffic: Bytes sent, by (source, target), over each link.
         sending: Time spent sending, by (source, target).
-        violations: What is wrong with the placement, in words; empty if it may be used.
+        violations: What is wrong with the placement, in words; empty if it is valid.
         timeline: Everything that took time, in the order of dispatch.
+        ordering: Time that the host spent launching GPU calls.
     """
 
     value: float
@@ -78,19 +86,20 @@ class Simulation:
     sending: Mapping[tuple[str, str], float]
     violations: tuple[str, ...]
     timeline: tuple[Span, ...]
+    ordering: float = 0.0
 
 
 @export("placement.simulate", as_is=True)
 def simulate(
     problem: Problem, placement: Mapping[str, str], objective: Objective = "step", flat: Flat | None = None
 ) -> Simulation:
-    """Runs a placement on paper.
+    """Simulates a placement.
 
     Args:
-        problem: What is placed.
+        problem: The problem.
         placement: Devices by names of nodes.
-        objective: By which model.
-        flat: The problem's arrays, if they are there, with any blocks.
+        objective: The model.
+        flat: The problem's arrays, if available, with any blocks.
 
     Raises:
         InvalidArgumentError: a node is not in the placement, or is on a device that has no kernel for it, or that
@@ -120,14 +129,15 @@ def simulate(
     if value == INFINITY:
         violations.append("Calls of accelerators wait for each other in a circle.")
     timeline = _spans(problem, trace, devices)
-    return Simulation(value, busy, dict(zip(names, peak, strict=True)), traffic, sending, tuple(violations), timeline)
+    peaks = dict(zip(names, peak, strict=True))
+    return Simulation(value, busy, peaks, traffic, sending, tuple(violations), timeline, trace.ordering)
 
 
 def devices_of(problem: Problem, placement: Mapping[str, str]) -> list[int]:
     """A placement by index.
 
     Raises:
-        InvalidArgumentError: it does not fit the problem.
+        InvalidArgumentError: it does not match the problem.
     """
     found = []
     for node in problem.nodes:
@@ -154,12 +164,14 @@ class Trace:
         sends: (tensor, source, target, start, end).
         calls: (device, nodes, start, end), of ``latency``.
         loads: (device, work, load), of ``max_load``.
+        ordering: Time that the orderer was busy.
     """
 
     runs: list[tuple[int, int, float, float]] = field(default_factory=list)
     sends: list[tuple[int, int, int, float, float]] = field(default_factory=list)
     calls: list[tuple[int, list[int], float, float]] = field(default_factory=list)
     loads: list[tuple[int, float, float]] = field(default_factory=list)
+    ordering: float = 0.0
 
 
 class Step:
@@ -177,6 +189,8 @@ class Step:
         self.consumers = rows_of(flat.consumer_start, flat.consumer)
         rows = rows_of(flat.resource_start, flat.resource)
         self.resources = [[flat.lanes + number for number in row] for row in rows]  # after the lanes, or one of these
+        self.ordering, self.recording = floats(flat.ordering), ints(flat.recording)
+        self.recordable = [v for v, counts in enumerate(ints(flat.recordable)) if counts]
         self.trace: Trace | None = None
         self.peak: list[float] = []
 
@@ -196,6 +210,7 @@ class Step:
             self._begin_memory()
         end = 0.0
         producer, time, tail, lanes = self.producer, self.time, self.tail, self.lanes
+        orderer = flat.orderer if flat.orderer >= 0 and not self._is_recorded(dev) else -1
         for v, d in enumerate(dev):
             ready = 0.0
             for t in self.takes[v]:
@@ -203,6 +218,12 @@ class Step:
                 at = finish[u] if dev[u] == d else self._bring(t, dev[u], d, finish[u])
                 if at > ready:
                     ready = at
+            if orderer >= 0 and self.ordering[v * k + d] > 0:
+                free[orderer] += self.ordering[v * k + d]
+                if free[orderer] > ready:
+                    ready = free[orderer]
+                if self.trace is not None:
+                    self.trace.ordering += self.ordering[v * k + d]
             lane = lanes[2 * d]
             for i in range(lane + 1, lanes[2 * d + 1]):
                 if free[i] < free[lane]:
@@ -220,6 +241,11 @@ class Step:
             if memory:
                 self._account(v, d)
         return end, excess_of(self.peak, self.limit)
+
+    def _is_recorded(self, dev: Sequence[int]) -> bool:
+        """Whether all nodes that could be recorded are on devices of one recording."""
+        found = {self.recording[dev[v]] for v in self.recordable}
+        return len(found) == 1 and -1 not in found
 
     def _bring(self, t: int, home: int, d: int, made: float) -> float:
         """When a tensor is on a device that did not make it; sends it if it has not been."""
@@ -498,7 +524,7 @@ def _violations(
 ) -> list[str]:
     found = []
     for device, held in zip(problem.devices, peak, strict=True):
-        if device.memory is not None and held > device.memory:
+        if device.memory is not None and held > device.room:
             found.append(f"{device.name} holds {held:.6g} bytes and has {device.memory:.6g}.")
     together: dict[str, int] = {}
     split = set()
