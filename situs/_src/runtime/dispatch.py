@@ -1,24 +1,25 @@
 """The one interception point: every call of an op goes through here.
 
-Every way looks for a remembered step first, which is all that most calls need:
+Every path looks up a cached step first, which is all that most calls need:
 
     memo[op, place of x, place of y]  ->  Step  ->  kernel  ->  tensor
 
-While a graph is being built the memo is empty, and the call becomes an operation of the graph; so it does,
-anywhere, when an input is a tensor of a graph. Anything else out of the ordinary (a Python value, a first call,
-logging, a device function, a tape that records) is not in the memo either and is executed the whole way. Variables are
-in it by their place, as tensors are.
+While a graph is being built the memo is empty, and the call becomes an operation of the graph. So it does, at any
+time, when an input is a symbolic tensor. Anything else out of the ordinary (a Python value, a first call, logging, a
+device function, a recording tape) is not in the memo either and takes the slow path, `execute`. Variables are looked
+up by their place, as tensors are.
 
-That nothing is remembered is found by looking, not by failing: what is raised on the short way was raised by a
-kernel. It is put into words at once, as on the whole way, and no kernel runs a second time.
+A cache miss is found by looking up, not by catching an exception: whatever is raised on the fast path was raised by a
+kernel. It is translated at once, as on the slow path, and no kernel runs twice.
 
 ``apply`` serves all ops. `unary`, `binary`, `with_host_inputs` and `typed` make functions for ops of one or two
-tensors, with that look-up written out: these are the calls that must cost next to nothing. Tensors and variables have
-lines of their own in it, because Python's interpreter is quick where a line always meets the same type."""
+tensors, with the look-up inlined: these calls must cost next to nothing. Tensors and variables have separate lines in
+it, because Python's interpreter is fast where a line always sees the same type."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from math import prod
 from typing import Any, Protocol
 
 from situs._src.base.devices.scope import common, here
@@ -30,6 +31,7 @@ from situs._src.ir.registry.op import Op
 from situs._src.runtime.eager import tape
 from situs._src.runtime.eager.binding import PLAIN
 from situs._src.runtime.eager.bridge import Place
+from situs._src.runtime.eager.capacity import INTEGERS, LARGE
 from situs._src.runtime.eager.cell import VARIABLES
 from situs._src.runtime.eager.convert import PYTHON_NUMBERS, scalar
 from situs._src.runtime.eager.execute import execute, note, recall, run_step, wrap_results
@@ -54,9 +56,17 @@ class HostInputFunction(Protocol):
 
 
 class TypedFunction(Protocol):
-    """A function of one tensor, the dtype that its result shall have, and host values."""
+    """A function of one tensor, the dtype of its result, and host values."""
 
     def __call__(self, x: Any, dtype: DType, *host: Any, name: str | None = None) -> Tensor:
+        """Runs the op."""
+        ...
+
+
+class SizedFunction(Protocol):
+    """A function of the dtype of its result, a shape, host values and all attributes of the op."""
+
+    def __call__(self, dtype: DType, shape: Any, *host: Any, name: str | None = None, **attrs: Any) -> Tensor:
         """Runs the op."""
         ...
 
@@ -71,12 +81,12 @@ class BinaryFunction(Protocol):
 
 @export("executing_eagerly", v1=())
 def executing_eagerly() -> bool:
-    """Whether ops run at once, rather than being added to a graph."""
+    """Whether ops run immediately, rather than being added to a graph."""
     return here.graph is None
 
 
 def apply(op: Op, inputs: tuple[Any, ...], attrs: dict[str, Any], name: str | None = None) -> Any:
-    """Runs an op on inputs of any kind: a remembered step if there is one, else the whole way."""
+    """Runs an op on inputs of any kind: a cached step if there is one, else the slow path."""
     found = recall(op, inputs, attrs, common.memo or here.memo)
     if found is not None:
         return run_step(*found, inputs, attrs)
@@ -93,11 +103,11 @@ def apply(op: Op, inputs: tuple[Any, ...], attrs: dict[str, Any], name: str | No
 Op.apply = staticmethod(apply)
 
 Handler = Callable[[Op, tuple[Any, ...], dict[str, Any], str | None], Any]
-on_composite: dict[type, Handler] = {}  # by the classes of values that ops take apart: they are installed from above
+on_composite: dict[type, Handler] = {}  # by class of composite values; registered by the layers above
 
 
 def _handler(inputs: tuple[Any, ...]) -> Handler | None:
-    """What knows how to run an op on inputs of which one is made of several tensors."""
+    """The handler that runs an op on inputs of which one is a composite."""
     for value in inputs:
         for item in value if type(value) is list else (value,):
             found = on_composite.get(type(item))
@@ -142,9 +152,9 @@ def unary(op: Op) -> UnaryFunction:
 
 
 def with_host_inputs(op: Op) -> HostInputFunction:
-    """A quick way to call an op of one tensor and some host values, such as axes or bounds.
+    """A fast path for an op of one tensor and some host values, such as axes or bounds.
 
-    Host values that are plain already go to a remembered step as they are: numbers, words, tuples of these.
+    Host values that are plain already go to a cached step unchanged: numbers, strings, tuples of these.
     """
 
     def call(x: Any, *host: Any, name: str | None = None, **attrs: Any) -> Any:
@@ -167,7 +177,7 @@ def with_host_inputs(op: Op) -> HostInputFunction:
 
 
 def typed(op: Op) -> TypedFunction:
-    """A quick way to call an op of one tensor and some host values whose caller says the dtype of the result."""
+    """A fast path for an op of one tensor and some host values, where the caller gives the dtype of the result."""
     (given,) = op.given_types
 
     def call(x: Any, dtype: DType, *host: Any, name: str | None = None) -> Any:
@@ -187,6 +197,27 @@ def typed(op: Op) -> TypedFunction:
     return call
 
 
+def sized(op: Op) -> SizedFunction:
+    """A fast path for an op that takes a shape and other host values, where the caller gives the dtype."""
+    (given,) = op.given_types
+
+    def call(dtype: DType, shape: Any, *host: Any, name: str | None = None, **attrs: Any) -> Any:
+        step = (common.memo or here.memo).get((op, dtype.name))
+        if step is not None:
+            sizes = tuple(shape) if type(shape) is list else shape
+            plain = type(sizes) is tuple and INTEGERS.issuperset(map(type, sizes)) and -LARGE < prod(sizes) < LARGE
+            if plain and (not host or _are_plain(host)):
+                attrs[given] = dtype
+                try:
+                    made = step.run(sizes, *host, **attrs)
+                except Exception as error:
+                    raise step.failure(error, (shape, *host), attrs) from None
+                return wrap_results(step, made)
+        return apply(op, (shape, *host), {**attrs, given: dtype}, name)
+
+    return call
+
+
 def _are_plain(host: tuple[Any, ...]) -> bool:
     for item in host:
         if type(item) not in PLAIN and not (isinstance(item, tuple) and PLAIN.issuperset(map(type, item))):
@@ -195,10 +226,10 @@ def _are_plain(host: tuple[Any, ...]) -> bool:
 
 
 def recalled(op: Op) -> Callable[[Any, Any], EagerTensor | None]:
-    """The quick way alone, for a pure op whose kernel takes host values in a form of its own beside those of the op.
+    """Only the fast path, for a pure op whose kernel takes preprocessed host values in addition to those of the op.
 
-    The function returns None where nothing is remembered, and where the kernel fails: the op itself is called then, and
-    says what is wrong.
+    The function returns None if no step is cached, and if the kernel fails: the op itself is called then, and raises
+    the error.
     """
     assert not op.stateful
 
@@ -223,7 +254,7 @@ def recalled(op: Op) -> Callable[[Any, Any], EagerTensor | None]:
 
 
 def joined(op: Op) -> Callable[[list[Any], Any], EagerTensor | None]:
-    """The quick way alone, as `recalled` has it, for a pure op of a list of tensors and one more value."""
+    """Only the fast path, like `recalled`, for a pure op of a list of tensors and one more value."""
     assert not op.stateful
 
     def call(tensors: list[Any], host: Any) -> EagerTensor | None:
@@ -247,7 +278,7 @@ def joined(op: Op) -> Callable[[list[Any], Any], EagerTensor | None]:
 
 def binary(op: Op) -> BinaryFunction:
     """The public function of an op with two tensor inputs and no attributes."""
-    last: tuple[Any, Place | None, Place | None, Any] = (op, None, None, None)  # the last step, and what it was for
+    last: tuple[Any, Place | None, Place | None, Any] = (op, None, None, None)  # the last step and its key
 
     def call(x: Any, y: Any, name: str | None = None) -> Any:
         nonlocal last

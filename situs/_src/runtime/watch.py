@@ -1,12 +1,12 @@
-"""Where whoever reports on a program listens: one watcher for the process, and nothing while there is none.
+"""Hooks for reports on a program: one watcher per process, and no cost while there is none.
 
-    eager op      its step is made with the watcher's function around the kernel, and around each copy of an input;
-                  remembered steps are forgotten when a watcher comes or goes, so that the fast path asks for nothing
-    graph         `Program.run` asks the watcher for a recorder, and hands it back when the run is over
-    function      tracing says which graph it made, and why one more was needed
+    eager op      its step wraps the kernel, and each copy of an input, in the watcher's function;
+                  cached steps are dropped when a watcher is installed or removed, so the fast path need not check
+    graph         `Program.run` asks the watcher for a recorder, and returns it when the run ends
+    function      tracing reports the new graph, and why a retrace was needed
     refusal       what could not be placed
 
-A watcher is told of things in the thread in which they happen, from any number of threads.
+The watcher is called in the thread in which things happen, from any number of threads.
 """
 
 from __future__ import annotations
@@ -28,38 +28,38 @@ Function = Callable[..., Any]
 
 
 class Watcher(Protocol):
-    """What is told of everything that runs."""
+    """An observer of everything that runs."""
 
     def kernel(self, run: Function, op: Op, assignment: Assignment) -> Function:
-        """The function of an eager step, with the watcher around it."""
+        """Wraps the kernel of an eager step."""
         ...
 
     def copy(self, copy: Function, source: Device, target: Device) -> Function:
-        """The function that copies an input of an eager step, with the watcher around it."""
+        """Wraps the function that copies an input of an eager step."""
         ...
 
     def update(self, change: Function, op: Op, device: Device) -> Function:
-        """The function by which an eager optimizer changes variables of a device, with the watcher around it."""
+        """Wraps the function with which an eager optimizer updates the variables of a device."""
         ...
 
     def begin(self, program: Program) -> Recorder:
-        """A run of a graph begins: what to record it with, if somebody else does not."""
+        """A run of a graph begins: the recorder to use, unless another one is given."""
         ...
 
     def end(self, program: Program, recorder: Recorder, start: int, in_calls: bool, error: Exception | None) -> None:
-        """A run of a graph is over.
+        """A run of a graph has ended.
 
         Args:
             program: The program.
-            recorder: What recorded it.
+            recorder: Its recorder.
             start: When it began, in nanoseconds of the system's clock.
             in_calls: Whether each call was recorded, rather than the run as a whole.
-            error: What ended it.
+            error: The exception that ended it, if any.
         """
         ...
 
     def traced(self, name: str, graph: Graph, reason: str, start: int) -> None:
-        """The graph of a function was made, in a time that began at `start`, because of `reason`."""
+        """A function was traced, beginning at `start`, because of `reason`."""
         ...
 
     def refused(self, what: str, requested: str, error: Exception) -> None:
@@ -71,7 +71,7 @@ watcher: Watcher | None = None
 
 
 def install(new: Watcher | None) -> None:
-    """Has a watcher told of everything from now on; None for nobody."""
+    """Installs the watcher of the process; None removes it."""
     global watcher
     watcher = new
     scope.forget()

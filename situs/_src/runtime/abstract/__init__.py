@@ -1,7 +1,7 @@
-"""Plans run on abstract values, which have shapes and no elements: how much memory a run will take.
+"""Abstract evaluation of plans, on values that have shapes but no elements: how much memory a run will take.
 
-values.py      abstract values: shapes, layouts, and the memory they will lie in
+values.py      abstract values: shapes, layouts, and their future memory
 kernels.py     kernels run on PyTorch's meta tensors
-plan.py        the calls of a plan on abstract values
-forecast.py    what a run will hold on each device
+plan.py        abstract evaluation of a plan's calls
+forecast.py    the memory use of a run on each device
 """

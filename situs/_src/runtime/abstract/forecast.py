@@ -1,12 +1,12 @@
-"""What a run will hold on each device, before it runs.
+"""The memory use of a run on each device, before it runs.
 
-The calls of a plan are gone through on abstract values (`runtime.abstract.plan`), and the memory of their values comes
-and goes as it will in the run: results are there while the inputs still are, and what nobody uses any more goes.
+The calls of a plan are evaluated abstractly (`runtime.abstract.plan`), and the memory of their values is allocated and
+freed as it will be in the run: results exist while the inputs still do, and dead values are freed.
 
-    GPU:0    held before    variables, constants
-             + while it runs, at most    the values of one moment, the *peak*
+    GPU:0    in use before    variables, constants
+             + while it runs, at most      the live values at one moment, the *peak*
 
-Where the size of something is known only in the run, the figure is a lower bound and says so.
+If a size is known only in the run, the figure is a lower bound and says so.
 """
 
 from __future__ import annotations
@@ -28,12 +28,12 @@ from situs._src.runtime.plan.lifetimes import Lifetimes
 from situs._src.runtime.plan.plan import Call, Plan, slots_in
 
 Rounds = Sequence[Sequence[int]]  # numbers of calls
-GRAIN = 512  # bytes: PyTorch's allocator on a card rounds up to multiples of it
+GRAIN = 512  # bytes: PyTorch's allocator on a GPU rounds up to multiples of it
 
 
 @dataclass(frozen=True)
 class Item:
-    """Something that takes memory: the operation that makes it, its op, the line of the program, and the bytes."""
+    """An allocation: its operation and op, the line of the program, and the bytes."""
 
     name: str
     op: str
@@ -44,16 +44,16 @@ class Item:
 @export("memory.DeviceForecast")
 @dataclass(frozen=True)
 class DeviceForecast:
-    """What a run will hold on one device, in bytes.
+    """The forecast for one device, in bytes.
 
     Attributes:
         name: The device's full name.
-        peak: What is held at most: by what was there before, and by the run.
-        limit: What the device may hold; None for a CPU.
-        others: What it holds now besides, for other graphs and eager code; not in `peak`.
+        peak: The peak memory: of what was there before, and of the run.
+        limit: The limit of the device; None for a CPU.
+        others: What is in use now for other graphs and eager code; not in `peak`.
         at: The operation at which the peak is reached; None if it is before the first.
-        alive: What the run itself holds then, largest first.
-        persistent: The variables and constants that are held before and after, largest first.
+        alive: The live values of the run then, largest first.
+        persistent: The variables and constants that exist before and after, largest first.
         unknown: What is not in the figure because it is known only in the run.
     """
 
@@ -68,12 +68,12 @@ class DeviceForecast:
 
     @property
     def exact(self) -> bool:
-        """Whether nothing is missing in the figure; else it is a lower bound."""
+        """Whether the figure is complete; else it is a lower bound."""
         return not self.unknown
 
     @property
     def fits(self) -> bool:
-        """Whether the device has room for the peak, as far as it is known, besides what it holds now."""
+        """Whether the peak fits on the device, as far as known, besides what is in use now."""
         return self.limit is None or self.peak + self.others <= self.limit
 
     def to_dict(self) -> dict[str, Any]:
@@ -84,17 +84,17 @@ class DeviceForecast:
 def forecast(
     plan: Plan, fed: Sequence[Fed], constants: Constants, cells: Mapping[str, Cell], rounds: Rounds | None = None
 ) -> tuple[DeviceForecast, ...]:
-    """What a run of a plan will hold on each device.
+    """Forecasts the memory use of a plan on each device.
 
     Args:
         plan: The plan.
-        fed: What is known of the values that come in.
-        constants: The constants that were put on devices.
-        cells: The variables of the session that there are, by name.
-        rounds: Which calls run side by side, in order; by default one follows the other.
+        fed: What is known about the feeds.
+        constants: The constants on devices.
+        cells: The existing variables of the session, by name.
+        rounds: Which calls run in parallel, in order; by default they are sequential.
 
     Raises:
-        OpError: the shapes do not fit together; the error names the operation.
+        OpError: the shapes are incompatible; the error names the operation.
     """
     abstract = AbstractValues(constants, cells.get)
     steps = walk(abstract, plan, [abstract.came(each) for each in fed])
@@ -108,43 +108,43 @@ def forecast(
 
 @dataclass(frozen=True)
 class _Peak:
-    """The most that was held on a device: how much, after how many comings and goings, at which call."""
+    """The peak of a device: how much, after how many allocations and frees, at which call."""
 
     size: int
     moment: int
     call: Call | None = None
-    besides: int = 0  # bytes that the kernel held for itself
+    besides: int = 0  # bytes of the kernel's workspace
 
 
 class _Replay:
-    """Lets the memory of a plan's values come and go."""
+    """Simulates the allocations and frees of a plan's values."""
 
     def __init__(self, abstract: AbstractValues) -> None:
         self.peaks: dict[Device, _Peak] = {}
         self._unknown = abstract.unknown
         self._held: Counter[Device] = Counter({device: 0 for device, _ in abstract.unknown})
         self._holders: Counter[Block] = Counter()
-        self._log: list[tuple[Block, bool]] = []  # what came and went
+        self._log: list[tuple[Block, bool]] = []  # allocations and frees
         self._contents = {box: box.first for box in abstract.boxes.values()}
         self._persistent = [block for block in self._contents.values() if block is not None] + abstract.constants
         self._hold(self._persistent)
         self._work_space: dict[Device, int] = {}
 
     def keep_work_space(self, devices: Iterable[Device]) -> None:
-        """Counts what the matrix library keeps on cards, once it has been used."""
+        """Counts the cuBLAS workspaces on GPUs, once they are in use."""
         for device in devices:
             if _sees_kernels(device):
                 self._work_space[device] = work_space(device)
                 self._held[device] += work_space(device)
 
     def play(self, steps: Steps, rounds: Rounds | None = None) -> None:
-        """Runs a plan, in rounds or one call after the other.
+        """Runs a plan, in rounds or sequentially.
 
-        In the end, what it returns goes as well: whoever called it has taken hold of it by then.
+        In the end, its results are freed as well: the caller holds them by then.
         """
         uses = {slot: len(calls) for slot, calls in Lifetimes(steps.plan).uses.items()}
         came = [block for value in steps.fed for block in value.blocks()]
-        self._hold(came)  # whoever gave them keeps them until the end
+        self._hold(came)  # the caller holds them until the end
         self._measure(None)
         alive: dict[int, list[Block]] = {}
         for numbers in rounds or [[number] for number in range(len(steps.steps))]:
@@ -158,7 +158,7 @@ class _Replay:
         self._release([*came, *(block for blocks in alive.values() for block in blocks)])
 
     def _step(self, step: Step) -> None:
-        """One call: what it makes is there before anything goes."""
+        """One call: its results are allocated before anything is freed."""
         for steps in step.inside:
             self.play(steps)
         before = self._held[step.call.device]
@@ -192,10 +192,10 @@ class _Replay:
             if device not in self.peaks or held + extra > self.peaks[device].size:
                 self.peaks[device] = _Peak(held + extra, len(self._log), call, extra)
 
-    # What is told of it.
+    # The result.
 
     def forecast_of(self, device: Device) -> DeviceForecast:
-        """What was found out for one device."""
+        """The forecast for one device."""
         peak = self.peaks[device]
         alive = self._alive(device, peak)
         there = dict.fromkeys(block for block in self._persistent if block.device is device)
@@ -228,7 +228,7 @@ class _Replay:
 
 
 def _ended(call: Call, uses: dict[int, int]) -> list[int]:
-    """The slots that nobody uses any more after a call; counts its uses."""
+    """The slots that are dead after a call; counts its uses."""
     taken = dict.fromkeys(slots_in(call.inputs))
     for slot in taken:
         uses[slot] -= 1
@@ -240,7 +240,7 @@ def _multiplies(call: Call) -> bool:
 
 
 def _sees_kernels(device: Device) -> bool:
-    """Whether what a kernel holds for itself counts: an allocator sees it, the ledger sees results alone."""
+    """Whether a kernel's workspace counts: an allocator sees it, the ledger sees results only."""
     return device.account is not None and device.account.meter is not None
 
 
@@ -249,7 +249,7 @@ def _rounded(block: Block) -> int:
 
 
 def _others(device: Device, there: Iterable[Block]) -> int:
-    """What the device holds now that is not this graph's."""
+    """The memory in use on the device that is not this graph's."""
     if device.account is None:
         return 0
     now = sum(_rounded(block) for block in there if block.is_there)

@@ -1,15 +1,14 @@
-"""Kernels run on abstract values: on tensors that have shapes and strides but no elements, and take no memory.
+"""Running kernels abstractly: on tensors that have shapes and strides but no elements, and take no memory.
 
-PyTorch calls them tensors of the device ``meta``. A kernel that is given them gives such tensors back, so it is
-known before a run how large its results will be, whether they are views of its inputs, and what else it will hold
-while it computes:
+These are PyTorch's meta tensors. A kernel that is called with them returns such tensors, so before a run it is known
+how large its results will be, whether they are views of its inputs, and how much workspace it will use:
 
     with AbstractMode() as mode:
         y = kernel(meta_tensor([128, 784]), meta_tensor([784, 10]))      # a tensor of 128 x 10 without elements
     mode.peak                                                 # 5120 bytes
 
-Small values that are known, such as shapes and sizes, are computed in earnest: what they steer is known then.
-A kernel that has to look at elements it does not have fails.
+Small known values, such as shapes and sizes, are computed for real: what depends on them is known then. A kernel that
+has to read elements that do not exist fails.
 """
 
 from __future__ import annotations
@@ -22,7 +21,7 @@ import torch
 
 from situs._src.runtime.eager.torch_private import TorchDispatchMode, schema_of, storage_key
 
-SMALL = 1024  # elements: larger values steer nothing
+SMALL = 1024  # elements: shapes do not depend on larger values
 _NOWHERE = torch.device("meta")
 _IN_LAYERS = {4: torch.channels_last, 5: torch.channels_last_3d}  # by rank: channels last in memory
 
@@ -33,7 +32,7 @@ def meta_tensor(shape: Any, dtype: torch.dtype) -> torch.Tensor:
 
 
 def meta_like(value: torch.Tensor) -> torch.Tensor:
-    """A tensor that lies in memory like another one; with its elements, if they are few."""
+    """A tensor with the memory layout of another one; with its elements, if they are few."""
     if value.numel() <= SMALL and value.device != _NOWHERE:
         return value.detach().cpu()
     return _without_elements(value)
@@ -45,22 +44,22 @@ def is_known(value: torch.Tensor) -> bool:
 
 
 class AbstractMode(TorchDispatchMode):  # type: ignore[no-untyped-call]
-    """While it is entered, PyTorch's functions compute without elements.
+    """While it is active, PyTorch's functions compute without elements.
 
     Attributes:
-        peak: The most bytes that were held at a time of what was made meanwhile.
+        peak: The peak of the bytes allocated meanwhile.
     """
 
     def __init__(self) -> None:
         super().__init__()  # type: ignore[no-untyped-call]
         self.peak = 0
         self._held = 0
-        self._seen: dict[int, ref[Any]] = {}  # the memory that was made
+        self._seen: dict[int, ref[Any]] = {}  # the allocated memory
 
     def __torch_dispatch__(
         self, func: Any, types: object, args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None
     ) -> Any:
-        """Called by PyTorch in the place of each of its functions."""
+        """Called by PyTorch instead of each of its functions."""
         kwargs = kwargs or {}
         given = list(_tensors((args, kwargs)))
         for value in given:
@@ -95,13 +94,13 @@ def _entry(value: torch.Tensor) -> tuple[int, ref[Any]]:
 
 
 def _with_elements(func: Any, args: Any, kwargs: Any) -> Any:
-    """Computes with elements, unless the result is large: then on abstract values."""
+    """Computes with elements, unless the result is large: then abstractly."""
     try:
         abstract = _abstractly(func, args, kwargs)
     except Exception:
         if not any(True for _ in _tensors((args, kwargs))):
-            raise  # nothing says how large it would be
-        return func(*args, **kwargs)  # its size hangs on the elements, and they are few
+            raise  # its size is unknown
+        return func(*args, **kwargs)  # its size depends on the elements, and they are few
     if all(value.numel() <= SMALL for value in _tensors(abstract)):
         return func(*args, **kwargs)
     return abstract
@@ -116,7 +115,7 @@ def _abstractly(func: Any, args: Any, kwargs: Any) -> Any:
 
 
 def _like_input(made: torch.Tensor, given: torch.Tensor) -> torch.Tensor:
-    """The result of a convolution: on every device, channels that come last in memory come last in the result."""
+    """The result of a convolution: on every device, a channels-last input gives a channels-last result."""
     order = _IN_LAYERS.get(given.ndim)
     if order is None or given.is_contiguous() or not given.is_contiguous(memory_format=order):
         return made

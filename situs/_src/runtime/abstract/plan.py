@@ -1,13 +1,13 @@
-"""The calls of a plan on abstract values: how large their results will be.
+"""Abstract evaluation of a plan's calls: how large their results will be.
 
-Going through the calls in order, the shape rule of each op and its kernel, run on abstract values (`kernels`),
-say what becomes of the shapes that are fed:
+Going through the calls in order, the shape rule of each op and its kernel, run abstractly (`kernels`), propagate the
+shapes of the feeds:
 
     %1 = copy %0 to GPU:0        [128,784]    401,408 bytes
     %2 = MatMul(%1, w)           [128,10]     5,120 bytes
     %3 = Reshape(%2, [-1])       [1280]       in the memory of %2
 
-Branches and loops are gone through as well: both branches, unless it is known which, and two iterations.
+Branches and loops are evaluated as well: both branches, unless the choice is known, and two iterations.
 """
 
 from __future__ import annotations
@@ -37,16 +37,16 @@ from situs._src.runtime.plan.plan import Call, Literal, Plan, Slot, Source
 from situs._src.runtime.run.control_flow import Held
 from situs._src.runtime.run.failure import in_node
 
-ITERATIONS = 2  # of a loop: in the second, what comes in is what the first has made
+ITERATIONS = 2  # of a loop: the inputs of the second are the results of the first
 
 
 @dataclass(eq=False)
 class Step:
-    """A call: what it makes, what it holds meanwhile, and the variables it changes."""
+    """A call: its results, its workspace, and the variables it updates."""
 
     call: Call
     made: list[AbstractValue]
-    meanwhile: int = 0  # bytes held at most while it computes, its results included
+    meanwhile: int = 0  # the peak in bytes while it computes, its results included
     changes: list[tuple[Box, AbstractValue]] = field(default_factory=list)
     inside: list[Steps] = field(default_factory=list)  # the plans that it runs: of a loop, tests and two iterations
 
@@ -61,16 +61,16 @@ class Steps:
 
 
 def walk(abstract: AbstractValues, plan: Plan, fed: Sequence[AbstractValue]) -> Steps:
-    """Goes through the calls of a plan.
+    """Evaluates the calls of a plan.
 
     Raises:
-        OpError: the shapes that are fed do not fit together; the error names the operation.
+        OpError: the fed shapes are incompatible; the error names the operation.
     """
     return _Walk(abstract, plan, fed).steps()
 
 
 class _Walk:
-    """The values of one plan, while its calls are gone through."""
+    """The values of one plan, during its evaluation."""
 
     def __init__(self, abstract: AbstractValues, plan: Plan, fed: Sequence[AbstractValue]) -> None:
         self.abstract = abstract
@@ -79,7 +79,7 @@ class _Walk:
         self.values = dict(zip(plan.inputs, fed, strict=True))
 
     def steps(self) -> Steps:
-        """Goes through the calls."""
+        """Evaluates the calls."""
         steps: list[Step] = []
         for call in self.plan.calls:
             steps.append(self._step(call))
@@ -87,7 +87,7 @@ class _Walk:
         return Steps(self.plan, self.fed, steps)
 
     def results(self) -> list[AbstractValue]:
-        """What the plan returns."""
+        """The results of the plan."""
         return [self._value(source, host()) for source in self.plan.outputs]
 
     def _step(self, call: Call) -> Step:
@@ -111,15 +111,15 @@ class _Walk:
         return self._arrived(given, call, call.copies.op)
 
     def _arrived(self, value: AbstractValue, call: Call, node: Operation) -> AbstractValue:
-        """A value of an operation, copied to the device of a call."""
+        """A value, copied to the device of a call."""
         if value.value is None:
             return self.abstract.unsized(value.shape, value.dtype, call.device, f"the size of '{node.name}'")
         return self.abstract.made(value.value.clone(), call.device, node.name, "Copy", node.made_at)
 
-    # Operations that hold graphs.
+    # Operations that contain graphs.
 
     def _holder(self, call: Call, node: Operation) -> Step:
-        """A branch, a loop or a call: its function is run, with the plans inside it on abstract values."""
+        """A branch, a loop or a call: its function is run, with the plans inside evaluated abstractly."""
         given = [self._value(source, call.device) for source in call.inputs]
         inner = _Inner(self.abstract, len(node.args[0]) if node.type == "While" else None)
         assert isinstance(call.function, Held)
@@ -139,7 +139,7 @@ class _Walk:
         return Step(call, made, inside=inner.plans)
 
     def _closed(self, call: Call, node: Operation) -> Step:
-        """An operation that cannot be looked into: only its results are counted."""
+        """An opaque operation: only its results are counted."""
         self.abstract.unknown[call.device, f"what '{node.name}' does inside"] = None
         return Step(call, [self._by_shape(t.shape, t.dtype, node, call.device) for t in node.outputs])
 
@@ -177,13 +177,13 @@ class _Walk:
         return self.abstract.made(meta_tensor(shape, TORCH_DTYPE[dtype]), device, node.name, node.type, node.made_at)
 
     def _over(self, made: AbstractValue, into: AbstractValue) -> AbstractValue:
-        """A result that is written to the memory of an input."""
+        """A result that overwrites an input."""
         if made.value is None or into.block is None:
             return made
         return self.abstract.inside(made.value, into.block)
 
     def _update(self, call: Call, node: Operation, box: Box, shape: TensorShape, value: Any) -> Step:
-        """An assignment: its result is what the variable holds from now on."""
+        """An assignment: its result is the new value of the variable."""
         if value is None:
             box.content = self._by_shape(shape, box.dtype, node, call.device)
         else:
@@ -191,7 +191,7 @@ class _Walk:
         return Step(call, [in_box(box)], changes=[(box, box.content)])
 
     def _shapes(self, node: Operation, given: Sequence[Any]) -> list[TensorShape]:
-        """The shapes of the results, from the rule, and from what the graph knows."""
+        """The shapes of the results, from the rule, and from the graph."""
         try:
             found = _inferred(node, given)
         except OpError as error:
@@ -204,7 +204,7 @@ class _Walk:
     def _run(
         self, call: Call, node: Operation, given: Sequence[Any], shapes: Sequence[TensorShape]
     ) -> tuple[list[Any], int]:
-        """The abstract results, None for what it does not tell, and the bytes that the kernel holds meanwhile."""
+        """The abstract results, None for unknown ones, and the bytes of the kernel's workspace."""
         nothing: list[Any] = [None] * len(node.outputs)
         if not self._runs_abstractly(node) or not all(map(_is_complete, given)):
             return nothing, 0
@@ -212,12 +212,12 @@ class _Walk:
             with AbstractMode() as mode:
                 made = self._kernel(node)(*[_for_kernel(item) for item in given])
         except Exception:
-            return nothing, 0  # it has to see elements
+            return nothing, 0  # it reads elements
         made = [made] if call.single else list(made)
         return [_checked(v, t, s) for v, t, s in zip(made, node.outputs, shapes, strict=True)], mode.peak
 
     def _runs_abstractly(self, node: Operation) -> bool:
-        """Whether nothing but a result comes of running a kernel."""
+        """Whether running a kernel has no side effects."""
         if node.op_def.stateful and not node.op_def.updates:
             return False
         return not self.plan.assignments[node].kernel.takes_run and CALLS_PYTHON not in node.op_def.traits
@@ -232,7 +232,7 @@ class _Walk:
     # Inputs.
 
     def _argument(self, arg: Arg, source: Source, device: Device) -> Any:
-        """What a call is given: an abstract value, a list of them, or a host value."""
+        """An input of a call: an abstract value, a list of them, or a host value."""
         if arg.is_host:
             return self._host_value(source)
         if isinstance(source, list):
@@ -259,20 +259,20 @@ class _Walk:
 
 
 class _Inner:
-    """Stands for the run of an operation that holds graphs; a loop makes `ITERATIONS` iterations."""
+    """Stands for the run of an operation that contains graphs; a loop runs `ITERATIONS` iterations."""
 
     def __init__(self, abstract: AbstractValues, states: int | None) -> None:
         self.plans: list[Steps] = []
         self.grows = False
         self._abstract = abstract
-        self._states = states  # how many loop variables there are; None if it is no loop
+        self._states = states  # the number of loop variables; None if it is not a loop
         self._sizes: list[list[int]] = []
 
     def check(self) -> None:
-        """Nothing stops a run on abstract values."""
+        """Does nothing: abstract runs are not cancelled."""
 
     def part(self, plan: Plan) -> Callable[..., tuple[Any, ...]]:
-        """A plan as a function of abstract."""
+        """A plan as a function of abstract values."""
         return lambda run, *values: self._play(plan, values)
 
     def _play(self, plan: Plan, values: Sequence[Any]) -> tuple[Any, ...]:
@@ -291,14 +291,14 @@ class _Inner:
 
 
 def _truths(predicate: AbstractValue) -> list[torch.Tensor]:
-    """What a predicate may be: both, unless it is known."""
+    """The possible values of a predicate: both, unless it is known."""
     if predicate.value is not None and is_known(predicate.value):
         return [predicate.value]
     return [torch.tensor(True), torch.tensor(False)]
 
 
 def _gathered(result: Any) -> AbstractValue:
-    """A result; of a list that was collected, an abstract list that holds what is in it."""
+    """A result; for a collected list, an abstract list of its elements."""
     if isinstance(result, AbstractValue):
         return result
     return AbstractValue(UNKNOWN, variant, items=tuple(_gathered(item) for item in result.rows()))
@@ -306,14 +306,14 @@ def _gathered(result: Any) -> AbstractValue:
 
 @dataclass(frozen=True)
 class _Host:
-    """A shape, an axis or a size; None stands for what is not known of it."""
+    """A shape, an axis or a size, with None for unknown parts."""
 
     value: Any
     known: bool = True
 
 
 def _inferred(node: Operation, given: Sequence[Any]) -> list[TensorShape]:
-    """What the rule says; of a host value that is known in part it is told nothing if it cannot make sense of it."""
+    """The result of the rule; a partly known host value counts as unknown if the rule cannot handle it."""
     inputs = tuple(map(_for_rule, given))
     if any(_is_partial(item) for item in given):
         try:
@@ -334,7 +334,7 @@ def _for_rule(item: Any) -> Any:
 
 
 def _is_complete(item: Any) -> bool:
-    """Whether enough is known of an input to run a kernel on abstract values."""
+    """Whether enough is known about an input to run a kernel abstractly."""
     if isinstance(item, list):
         return all(map(_is_complete, item))
     if isinstance(item, _Host):
@@ -355,7 +355,7 @@ def _for_kernel(item: Any) -> Any:
 
 
 def _checked(value: object, tensor: SymbolicTensor, shape: TensorShape) -> torch.Tensor | None:
-    """A result on abstract values, if it is what the graph promises."""
+    """An abstract result, if it is what the graph promises."""
     if not isinstance(value, torch.Tensor) or TORCH_DTYPE.get(tensor.dtype) is not value.dtype:
         return None
     return value if shape.is_compatible_with(value.shape) else None

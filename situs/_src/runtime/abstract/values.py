@@ -1,13 +1,13 @@
-"""What is known of values before they are there: shapes, layouts, and the memory they will lie in.
+"""What is known about values before they exist: shapes, layouts, and their future memory.
 
-An *abstract value* stands for a value, a *block* for a piece of one device's memory. Values that share a block are
-views of each other. The cell of a variable is a *box*, whose content changes when something is assigned.
+An *abstract value* stands for a value, a *block* for a block of one device's memory. Values that share a block are
+views of each other. The cell of a variable is a *box*, whose content changes with an assignment.
 
     fed        AbstractValue [128,784]    Block a, on the host
     copied     AbstractValue [128,784]    Block b, on GPU:0, 401,408 bytes
     reshaped   AbstractValue [100352]     Block b
 
-What is known of sizes only when elements are there has no block, and is noted.
+A value whose size depends on elements has no block, and is recorded as unknown.
 """
 
 from __future__ import annotations
@@ -35,19 +35,19 @@ Constants = Mapping[tuple[Operation, Device], Literal]
 
 @dataclass(eq=False)
 class Block:
-    """A piece of memory: where it lies, how large it is, and what made it."""
+    """A block of memory: its device, its size, and what allocated it."""
 
     device: Device
     size: int
     name: str
     op: str
     made_at: Origin = ()
-    is_there: bool = False  # now, before the run
+    is_there: bool = False  # it exists before the run
 
 
 @dataclass(eq=False)
 class Box:
-    """The cell of a variable: what is in it now, if anything is."""
+    """The cell of a variable: its current content, if any."""
 
     name: str
     device: Device
@@ -55,37 +55,37 @@ class Box:
     dtype: DType
     made_at: Origin = ()
     content: AbstractValue | None = None
-    first: Block | None = None  # what it holds before the run
+    first: Block | None = None  # its content before the run
 
 
 @dataclass(eq=False)
 class AbstractValue:
-    """What is known of a value: its shape, what it looks like in memory, and which memory that is."""
+    """What is known about a value: its shape, its layout, and its memory."""
 
     shape: TensorShape
     dtype: DType
-    value: torch.Tensor | None = None  # on abstract values; None where not all is known, and for strings
+    value: torch.Tensor | None = None  # a meta tensor; None if not everything is known, and for strings
     block: Block | None = None
     box: Box | None = None  # the value is the cell of a variable
     items: tuple[AbstractValue, ...] = ()  # the value is a list of these
 
     @property
     def size(self) -> int:
-        """The bytes of its memory, as far as they are known."""
+        """The bytes of its memory, as far as known."""
         return 0 if self.block is None else self.block.size
 
     def blocks(self) -> list[Block]:
-        """All memory that it keeps."""
+        """All memory that it keeps alive."""
         own = [] if self.block is None else [self.block]
         return own + [block for item in self.items for block in item.blocks()]
 
     @property
     def is_resource(self) -> bool:
-        """Whether it is something else than numbers: a queue, a list of rows, strings."""
+        """Whether it is not numeric: a queue, a list of rows, strings."""
         return self.dtype not in TORCH_DTYPE
 
     def without_elements(self) -> AbstractValue:
-        """The same of which no element is known."""
+        """The same without known elements."""
         if self.value is None or not is_known(self.value):
             return self
         return AbstractValue(self.shape, self.dtype, meta_tensor(self.shape, self.value.dtype), self.block)
@@ -98,7 +98,7 @@ def in_box(box: Box) -> AbstractValue:
 
 @dataclass(frozen=True)
 class Fed:
-    """What is known of a value that comes in; `value` is there if it is small, and steers shapes."""
+    """What is known about a feed; `value` is given if it is small, and shapes depend on it."""
 
     tensor: SymbolicTensor
     device: Device
@@ -110,7 +110,7 @@ class AbstractValues:
     """The blocks and boxes of one forecast, and what stays unknown.
 
     Args:
-        constants: The constants that were put on devices.
+        constants: The constants on devices.
         find: The cell of a variable of the session, by name; None if there is none yet.
     """
 
@@ -127,7 +127,7 @@ class AbstractValues:
     # Values.
 
     def made(self, value: torch.Tensor, device: Device, name: str, op: str, made_at: Origin) -> AbstractValue:
-        """A value that a call made on a device: in memory of its own, or in that of another value there."""
+        """The result of a call on a device: in memory of its own, or in that of another value there."""
         storage = value.untyped_storage()
         found = self._blocks.get(storage_key(storage))
         if found is None or found[0].device is not device:
@@ -135,18 +135,18 @@ class AbstractValues:
         return self.inside(value, found[0])
 
     def inside(self, value: torch.Tensor, block: Block) -> AbstractValue:
-        """A value that lies in a block."""
+        """A value in a block."""
         self._blocks[storage_key(value.untyped_storage())] = block, value
         return AbstractValue(TensorShape(value.shape), FROM_TORCH[value.dtype], value, block)
 
     def unsized(self, shape: TensorShape, dtype: DType, device: Device, what: str) -> AbstractValue:
-        """A value of which not enough is known. Strings and resources are on the host, and nobody counts them."""
+        """A value with unknown size. Strings and resources are on the host, and not counted."""
         if dtype in TORCH_DTYPE:
             self.unknown[device, what] = None
         return AbstractValue(shape, dtype)
 
     def came(self, fed: Fed) -> AbstractValue:
-        """A value that comes in; in the place of a variable, it comes in a cell."""
+        """An input; for a variable, it is a cell."""
         tensor, device = fed.tensor, fed.device
         if fed.value is None and (not fed.shape.is_fully_defined() or tensor.dtype not in TORCH_DTYPE):
             made = self.unsized(fed.shape, tensor.dtype, device, f"the size of '{tensor.name}', which is fed")
@@ -160,7 +160,7 @@ class AbstractValues:
     # Constants.
 
     def literal(self, literal: Literal, device: Device) -> AbstractValue:
-        """A constant; where the plan has none on record, it lies where it is used."""
+        """A constant; if the plan has no record of it, it is on the device where it is used."""
         if id(literal) not in self._literals:
             self._add_constant(literal, device)
         return self._literals.get(id(literal)) or AbstractValue(TensorShape(literal.value.shape), string)
@@ -187,7 +187,7 @@ class AbstractValues:
         return self.boxes[key]
 
     def hold(self, cell: Cell) -> None:
-        """Counts a cell that no call has to do with."""
+        """Counts a cell that no call uses."""
         if cell not in self.boxes:
             self.boxes[cell] = self._filled(cell, Box(cell.name, cell.place.device, cell.shape, cell.dtype))
 
@@ -202,7 +202,7 @@ class AbstractValues:
         return box
 
     def content(self, box: Box) -> AbstractValue:
-        """What a variable holds; one that has not been initialized, what its shape says."""
+        """The content of a variable; if uninitialized, according to its shape."""
         if box.content is None and box.shape.is_fully_defined() and box.dtype in TORCH_DTYPE:
             value = meta_tensor(box.shape, TORCH_DTYPE[box.dtype])
             box.content = self.made(value, box.device, box.name, "Variable", box.made_at)

@@ -1,15 +1,15 @@
-"""The dynamic placer in the runtime: placements by predicted time, checked against the clock, and made anew.
+"""The dynamic placer in the runtime: placements by predicted time, checked against measurements, and redone.
 
-settings    which placer, with what budget and seed, or a plan that is given         placement/placer_setting.py
-engine.py   places what a run needs by the cost model; moves variables if need be
-program.py  a program that times its first steps and may become another one
-pilot.py    when to look closer, when to place anew, when to leave it: from times alone
-learn.py    measured costs out of a recorded run
+settings    the placer, its budget and seed, or a given plan         placement/placer_setting.py
+engine.py   places what a run needs by the cost model; moves variables if necessary
+program.py  a program that times its first steps and may be replaced
+pilot.py    when to record, when to place again, when to stop: from times alone
+learn.py    measured costs from a recorded run
 links.py    measured costs of copies between devices
-profile.py  ``tf.placement.profile``: all runs recorded for the store of costs
+profile.py  ``tf.placement.profile``: records all runs for the cost store
 
-run 1-2    as they are                    what is slow only once is over
-run 3      recorded                       costs and sizes as they are
-run 4-8    timed                          median against prediction: more than 15 % off, and all is placed anew
-then       one device alone, if it fits   whichever is quicker stays
+run 1-2    unrecorded                     warm-up
+run 3      recorded                       actual costs and sizes
+run 4-8    timed                          median against prediction: if more than 15 % off, everything is placed again
+then       one device alone, if it fits   the faster one stays
 """

@@ -1,18 +1,18 @@
-"""The engine of the dynamic placer: one set of devices, and placements for them by predicted time.
+"""The engine of the dynamic placer: a set of devices, and placements for them by predicted time.
 
-Operations are placed when a run first needs them, for that run: what it feeds and fetches, and the sizes that it was
-seen to have. Runs share variables, so one of them leads:
+Operations are placed when a run first needs them, for that run: its feeds and fetches, and the sizes that were
+observed. Runs share variables, so one of them leads:
 
-    init          first, and light            variables get a place where they fit
-    train step    heavier: it leads now       all is placed anew for it; variables that are there already move
+    init          first, and cheap            variables are placed where they fit
+    train step    heavier: it leads now       everything is placed again for it; existing variables move
     evaluation    lighter than the leader     what it shares with the others stays; the rest is placed around that
 
-Nothing is moved while a run goes on: a run *enters* the engine and *leaves* it, and placements change when nobody is
-inside. Each change is a new *generation*, for which programs plan themselves again.
+Nothing moves during a run: a run *enters* the engine and *leaves* it, and placements change only when no run is inside.
+Each change starts a new *generation*, for which programs are planned again.
 
-The memory of a placement is counted by the simulator first, and then by a forecast of its plan
-(`runtime.abstract.forecast`), which knows what the runtime reuses and joins. A plan that does not fit by that is
-searched for again, with less room.
+The memory of a placement is estimated by the simulator first, and then by a forecast of its plan
+(`runtime.abstract.forecast`), which knows what the runtime reuses and fuses. If the plan does not fit by that, the
+search is repeated with a lower limit.
 """
 
 from __future__ import annotations
@@ -30,9 +30,10 @@ from situs._src.ir.graph.node import Operation
 from situs._src.ir.graph.tensor import SymbolicTensor
 from situs._src.ir.registry.traits import STATE
 from situs._src.placement import dynamic
-from situs._src.placement.assembly import Assembly, assemble
+from situs._src.placement.assembly import Assembly, Running, assemble
 from situs._src.placement.costs.model import Cost, CostModel
 from situs._src.placement.costs.store import CostStore, shared_store
+from situs._src.placement.costs.work import shape_bytes
 from situs._src.placement.dynamic import Choice, Decisions
 from situs._src.placement.log import print_assignment
 from situs._src.placement.placer import Placement, Preferences, Wish, place
@@ -49,35 +50,37 @@ from situs._src.runtime.eager.cuda_memory import work_space
 from situs._src.runtime.plan.plan import Placed
 from situs._src.runtime.plan.plan import Plan as RunPlan
 from situs._src.runtime.plan.prune import producers, prune
+from situs._src.runtime.run.capture_regions import recording_of
 from situs._src.runtime.run.engine import Engine
-from situs._src.runtime.run.program import Program
+from situs._src.runtime.run.program import Program, Way, way_of
 from situs._src.runtime.run.state import State
 from situs._src.runtime.run.threads import Pool, schedule
 from situs._src.runtime.symbolic.reinfer import with_shapes
 
-HEAVIER = 1.5  # by how much more time a run must take than the one that leads, to lead itself
-ATTEMPTS = 4  # searches for one placement, each with less room than the last
-OF_A_CARD = 0.95  # of its free memory: the allocator's pieces do not fit without gaps
+HEAVIER = 1.5  # how many times longer than the leading run another one must take to lead
+ATTEMPTS = 4  # searches for one placement, each with less memory than the last
+OF_A_CARD = 0.95  # of its free memory: the allocator fragments it
+PIECE = 20 * 2**20  # bytes: the allocator reserves this much of a GPU at a time
 
 
 class DynamicEngine(Engine):
-    """Places the operations of a graph by predicted time, and makes programs of them.
+    """Places the operations of a graph by predicted time, and makes programs from them.
 
     Args:
         graph: The graph.
         devices: The devices to use, best first.
-        placer: The budget and the seed of searches, or a plan that is given.
-        soft: Whether another device may be taken where the requested one cannot be.
-        log: Whether to print where each operation goes.
+        placer: The budget and the seed of searches, or a given plan.
+        soft: Whether another device may be used if the requested one is not possible.
+        log: Whether to print the device of each operation.
         pool: The threads for work that can overlap; None to run everything in the caller's thread.
-        default: The device that comes first among equals.
+        default: The device that is preferred among equals.
         pruned: Whether operations that no run needs may be impossible to place.
-        swaps: Whether runs may move values to the host that do not fit on a GPU.
-        ordered: Whether effects happen in the order of the program, also on a pool.
+        swaps: Whether runs may offload values to the host if they do not fit on a GPU.
+        ordered: Whether side effects happen in program order, also on a pool.
         fixed: Operations whose devices are given, such as the arguments of a function.
-        compiles: Whether programs are compiled of whose functions nothing is said; None leaves it to the process.
-        caller: The device that the scope around a call asks for: what asks for none of its own goes there if it can.
-        state: Gives the state whose variables move with their operations; None where these have homes of their own.
+        compiles: Whether to compile programs whose functions leave it open; None for the process-wide setting.
+        caller: The device that the scope around a call requests: operations without a request go there if possible.
+        state: Returns the state whose variables move with their operations; None if these do not move.
         store: The measured costs; by default those of the user.
     """
 
@@ -114,8 +117,9 @@ class DynamicEngine(Engine):
             compiles=compiles,
         )
         self.placer = placer
-        self.plan: Plan | None = None  # of the run that leads
+        self.plan: Plan | None = None  # of the leading run
         self.generation = 0
+        self.fails_to_record = False  # whether capturing a run as a CUDA graph has failed
         self.store = shared_store() if store is None else store
         self._caller = caller
         self._state = state
@@ -124,15 +128,17 @@ class DynamicEngine(Engine):
         self._shapes: dict[SymbolicTensor, TensorShape] = {}
         self._held: dict[tuple[str, str], Cost] = {}
         self._leader: Request | None = None
-        self._assembly: Assembly | None = None  # what the leader was placed by
+        self._assembly: Assembly | None = None  # the search problem of the leading run
         self._weight = 0.0
         self._running = 0
         self._logged: dict[Operation, Device] = {}
+        recordings = {device: recording_of(device) for device in self.devices if device.is_card}
+        self._running_as = Running(recordings=recordings, converts=state is not None)
 
-    # Who is inside.
+    # Runs in progress.
 
     def enter(self) -> None:
-        """Begins a run: nothing moves until it leaves."""
+        """Starts a run: nothing moves until it leaves."""
         with self._lock:
             self._running += 1
 
@@ -142,32 +148,32 @@ class DynamicEngine(Engine):
             self._running -= 1
 
     def bring_up_to_date(self, program: AdaptiveProgram) -> None:
-        """Lets a program plan again if the placement has changed since it did; one thread at a time."""
+        """Plans a program again if the placement has changed since; one thread at a time."""
         with self._lock:
             if program.generation != self.generation:
                 program.become(self.planned(program.request), self.generation)
 
-    # What is known.
+    # Knowledge.
 
     def expect(self, shapes: Mapping[SymbolicTensor, TensorShape]) -> None:
-        """Notes shapes that tensors are fed with."""
+        """Records shapes that tensors are fed with."""
         with self._lock:
             self._shapes.update(shapes)
 
     def note(self, learned: Learned) -> None:
-        """Notes what a recorded run has taught."""
+        """Records what was learned from a recorded run."""
         with self._lock:
             self._shapes.update(learned.shapes)
             self._held.update(learned.held)
 
     def model(self) -> CostModel:
-        """What operations and copies cost, as far as it is known now."""
+        """The costs of operations and copies, as far as known now."""
         return CostModel(self.store, self._held)
 
     # Placements and programs.
 
     def placement(self) -> Placement:
-        """Where every operation of the graph goes, and why; what no run has needed yet, by the simple placer."""
+        """The device of every operation of the graph, with the reason; by the simple placer if not needed yet."""
         with self._lock:
             found = self._place(self.graph.operations)
             found.plan = self.plan
@@ -180,7 +186,7 @@ class DynamicEngine(Engine):
         results: Sequence[SymbolicTensor],
         targets: Iterable[Operation],
     ) -> None:
-        """Places what a run needs whose results stay where they are made."""
+        """Places what a run needs whose results stay on their devices."""
         with self._lock:
             self._place_run(Request(tuple(feeds), tuple((tensor, None) for tensor in results), tuple(targets)))
 
@@ -191,12 +197,12 @@ class DynamicEngine(Engine):
         targets: Iterable[Operation] = (),
         roots: Mapping[SymbolicTensor, SymbolicTensor] | None = None,
     ) -> Program:
-        """A program that computes `fetches` and runs `targets`, given `feeds`, and looks how long that takes."""
+        """A program that computes `fetches` and runs `targets`, given `feeds`, and times itself."""
         request = Request(tuple(feeds), tuple(fetches), tuple(targets), roots)
         with self._lock:
             self._place_run(request)
             if self.version != self.graph.version:
-                self.follow()  # what cannot be placed is said now, as the simple placer says it
+                self.follow()  # placement errors are raised now, as by the simple placer
             return AdaptiveProgram(self, request)
 
     def placement_for(
@@ -205,26 +211,26 @@ class DynamicEngine(Engine):
         fetches: Iterable[tuple[SymbolicTensor, Device]],
         targets: Iterable[Operation],
     ) -> Placed:
-        """Where everything that such a run needs goes."""
+        """The devices of everything that such a run needs."""
         with self._lock:
             request = Request(tuple(feeds), tuple(fetches), tuple(targets))
             self._place_run(request)
             return self._place(_needed(request))
 
     def planned(self, request: Request) -> RunPlan:
-        """The plan of a run, by the placement that holds now."""
+        """The plan of a run, by the current placement."""
         with self._lock:
             return self._planned(request, self._place(_needed(request)))
 
     def leads(self, request: Request) -> bool:
-        """Whether the placement that holds now was made for this run."""
+        """Whether the current placement was made for this run."""
         return self._leader is not None and request.is_like(self._leader)
 
     def _planned(self, request: Request, placement: Placed) -> RunPlan:
         fetches = [(tensor, home or home_of(placement[tensor.op])) for tensor, home in request.fetches]
         return self._planner.plan(placement, request.feeds, fetches, request.targets, request.roots)
 
-    # Deciding.
+    # Decisions.
 
     def _place_run(self, request: Request) -> None:
         nodes = _needed(request)
@@ -241,17 +247,21 @@ class DynamicEngine(Engine):
         self._changed()
 
     def place_again(self, request: Request) -> bool | None:
-        """Searches once more for the run that leads, with what is known now.
+        """Searches once more for the leading run, with what is known now.
 
         Returns:
-            Whether the placement has changed; None where it could not be, because another run goes on.
+            Whether the placement has changed; None if it could not: another run is in progress, or the better informed
+            search finds no room for what runs at present.
         """
         with self._lock:
             if self._running:
                 return None
             nodes = _needed(request)
             before = {node: self._placed[node] for node in nodes if node in self._placed}
-            choice = self._decide(request, nodes, {}, before)
+            try:
+                choice = self._decide(request, nodes, {}, before)
+            except InfeasibleError:
+                return None
             self._take(choice, nodes)
             placement = self._place(nodes)
             if all(placement.device_of(node) is device for node, device in before.items()):
@@ -260,9 +270,9 @@ class DynamicEngine(Engine):
             return True
 
     def place_single(self, request: Request) -> Decisions | None:
-        """Puts all that can be there on the one device that would do; returns what was decided before.
+        """Puts everything possible on the single device that would do; returns the previous decisions.
 
-        None where that could not be: another run goes on, or no device would do.
+        None if that is not possible: another run is in progress, or no device would do.
         """
         with self._lock:
             if self._running or self.plan is None or self.plan.single is None:
@@ -281,7 +291,7 @@ class DynamicEngine(Engine):
             return before
 
     def remark(self, *notes: str) -> None:
-        """Notes how the run that leads was placed in the end, and what is to be known of it."""
+        """Records how the leading run was placed in the end, and remarks about it."""
         with self._lock:
             if self.plan is None or self._assembly is None:
                 return
@@ -291,7 +301,7 @@ class DynamicEngine(Engine):
             self.plan = dynamic.noted(dynamic.as_placed(self._assembly, self.plan, placed), *notes)
 
     def restore(self, decisions: Decisions) -> bool:
-        """Puts all back to where it was decided to be before; False where another run goes on."""
+        """Restores the previous decisions; False if another run is in progress."""
         with self._lock:
             if self._running:
                 return False
@@ -309,7 +319,7 @@ class DynamicEngine(Engine):
                     self.remark()
 
     def _spread(self, decisions: Decisions) -> Decisions:
-        """Decisions for operations, and for all that must be with them, also if only an earlier run has needed it."""
+        """Decisions for operations, and for those colocated with them, also if only an earlier run has needed them."""
         found = dict(decisions)
 
         def choose(wishes: Sequence[Wish]) -> Preferences:
@@ -322,9 +332,9 @@ class DynamicEngine(Engine):
         return found | decisions
 
     def _changed(self) -> None:
-        """Begins a new generation: variables go where their operations are."""
+        """Starts a new generation: variables move to their operations."""
         self.generation += 1
-        self.close()  # constants are put on their devices anew
+        self.close()  # constants are copied to their devices again
         placement = self._place(sorted(self._seen, key=lambda node: node.index))
         if self._state is not None:
             move_variables(self._state(), {n: placement.device_of(n) for n in self._seen if _has_cell(n)})
@@ -336,27 +346,35 @@ class DynamicEngine(Engine):
         held: Mapping[Operation, Device],
         previous: Mapping[Operation, Device] | None = None,
     ) -> Choice | None:
-        """Finds a placement of operations, some of which stay where they are; None where there is nothing to choose."""
+        """Finds a placement of operations, some of which are fixed; None if there is nothing to choose."""
         free = self._free(nodes)
+        running = self._at_first(nodes)
+        knows_how = False
         refusal: InfeasibleError | None = None
-        for _ in range(ATTEMPTS):
+        for _ in range(ATTEMPTS + 1):
             try:
-                choice = self._chosen(request, nodes, held, previous, free)
+                choice = self._chosen(request, nodes, held, previous, free, running)
             except InfeasibleError as error:
                 if refusal is not None or not free:
                     raise (refusal or error) from None
-                refusal = error  # what counts more than the run will hold may still fit: the forecast decides
+                refusal = error  # an overestimate may still fit: the forecast decides
                 free = {device: size * dynamic.SLACK for device, size in free.items()}
                 continue
-            if choice is None or self.placer.plan is not None:
-                return choice
-            over = self._overflow(request, nodes, held, choice)
-            if not over:
+            if choice is None:
+                return None
+            plan, over = self._looked_at(request, nodes, held, choice)
+            found = running if plan is None else self._as_found(plan, choice, running)
+            if found != running and not knows_how:
+                running, knows_how = found, True  # once: two ways of running may imply each other
+                continue
+            if not over or self.placer.plan is not None:
                 return choice
             free = {device: size - over.get(device, 0.0) for device, size in free.items()}
         if refusal is not None:
             raise refusal
         assert choice is not None
+        if not over:
+            return choice
         worst = ", ".join(f"{device.short_name} by {dynamic.bytes_text(size)}" for device, size in over.items())
         return replace(choice, plan=dynamic.noted(choice.plan, f"the forecast of memory exceeds {worst}"))
 
@@ -367,6 +385,7 @@ class DynamicEngine(Engine):
         held: Mapping[Operation, Device],
         previous: Mapping[Operation, Device] | None,
         free: Mapping[Device, float],
+        running: Running,
     ) -> Choice | None:
         found: list[Choice] = []
         fetches = [(tensor, home) for tensor, home in request.fetches if home is not None]
@@ -389,7 +408,9 @@ class DynamicEngine(Engine):
             if self.placer.plan is not None:
                 names = (node.name for node in self.graph.operations)
                 given = dynamic.follow(self.placer.plan, wishes, self.devices, names)
-                made = assemble(wishes, self.devices, self.model(), request.feeds, fetches, known, free, self._shapes)
+                made = assemble(
+                    wishes, self.devices, self.model(), request.feeds, fetches, known, free, self._shapes, running
+                )
                 found.append(Choice(given, self.placer.plan, made))
                 return given
             if all(len(wish.devices) == 1 for wish in wishes):
@@ -407,6 +428,7 @@ class DynamicEngine(Engine):
                     budget=self.placer.budget,
                     seed=self.placer.seed,
                     previous=previous,
+                    running=running,
                 )
             )
             return {**forced, **found[0].decisions}
@@ -414,10 +436,49 @@ class DynamicEngine(Engine):
         self._placed_by(nodes, {**self._bound(), **held}, choose)
         return found[0] if found else None
 
-    def _overflow(
+    def _at_first(self, nodes: Sequence[Operation]) -> Running:
+        """How a run of operations is assumed to execute before anything is planned."""
+        converts = self._running_as.converts and any(
+            node.op_def.stateful and STATE not in node.op_def.traits for node in nodes
+        )
+        return replace(self._running_as, converts=converts)
+
+    def _as_found(self, plan: RunPlan, choice: Choice, running: Running) -> Running:
+        """How a run executes: whether it is captured as a CUDA graph, and on how many threads."""
+        cards = [device.short_name for device in self.devices if device.is_card]
+        forecast = choice.plan.forecast if self.placer.plan is None else self._as_given(choice).forecast
+        if not any(forecast.busy.get(name, 0.0) for name in cards):
+            return running
+        way = way_of(plan, self.pool, self.ordered)
+        side_by_side, is_recorded = way is Way.THREADS, way is Way.CAPTURED and not self.fails_to_record
+        if running.side_by_side != side_by_side:
+            running = replace(running, side_by_side=side_by_side)
+        if is_recorded == (forecast.ordering == 0):
+            return running
+        return replace(running, orders=False) if is_recorded else replace(running, orders=True, recordings={})
+
+    def _as_given(self, choice: Choice) -> Plan:
+        """A given plan, as a placement."""
+        nodes = [wish.node for wish in choice.assembly.wishes.values()]
+        placement = self._placed_by(
+            sorted(nodes, key=lambda node: node.index),
+            self._bound(),
+            lambda wishes: {**self._decided(wishes), **choice.decisions},
+        )
+        return dynamic.as_placed(choice.assembly, choice.plan, {node: placement.device_of(node) for node in nodes})
+
+    def feeding(self, request: Request) -> float:
+        """The predicted seconds for processing the feeds before a run."""
+        if not self._at_first(_needed(request)).converts:
+            return 0.0
+        cost = self.model().feeding(self.devices[-1])
+        shapes = {tensor: self._shapes.get(tensor, tensor.shape) for tensor, _ in request.feeds}
+        return sum(cost.seconds(shape_bytes(shape, tensor.dtype)) for tensor, shape in shapes.items())
+
+    def _looked_at(
         self, request: Request, nodes: Sequence[Operation], held: Mapping[Operation, Device], choice: Choice
-    ) -> dict[Device, float]:
-        """By how many bytes the run exceeds the devices' free memory, by a forecast of its plan."""
+    ) -> tuple[RunPlan | None, dict[Device, float]]:
+        """The plan of a run, and by how many bytes it exceeds the devices' free memory; None if there cannot be one."""
         placement = self._placed_by(
             nodes, {**self._bound(), **held}, lambda wishes: {**self._decided(wishes), **choice.decisions}
         )
@@ -429,20 +490,21 @@ class DynamicEngine(Engine):
             rounds = None if side_by_side is None else side_by_side.rounds()
             found = forecast(plan, fed, self._planner.constants, {}, rounds)
         except OpError:
-            return {}  # the run will say what is wrong with it
+            return None, {}  # the run will raise the error
         finally:
             self._planner.constants = kept
         peaks = {device.name: each.peak for device in self.devices for each in found if each.name == device.name}
         allowed = self._free(nodes)
-        for device in allowed:  # a forecast counts the matrix library where the allocator does
+        for device in allowed:  # a forecast includes workspaces where the allocator does
             if device.is_card and device.account is not None and device.account.meter is not None:
                 allowed[device] += work_space(device)
-        return {
+        over = {
             device: peaks[device.name] - size for device, size in allowed.items() if peaks.get(device.name, 0) > size
         }
+        return plan, over
 
     def _free(self, nodes: Sequence[Operation]) -> dict[Device, float]:
-        """How much memory a run may take of each device that has a limit, its own variables included."""
+        """How much memory a run may take on each device with a limit, its own variables included."""
         own = (
             {}
             if self._state is None
@@ -462,12 +524,12 @@ class DynamicEngine(Engine):
         return free
 
     def _weight_of(self, nodes: Sequence[Operation]) -> float:
-        """About how long a run takes, wherever it is placed."""
+        """Roughly how long a run takes, wherever it is placed."""
         known, model = with_shapes(nodes, self._shapes), self.model()
         host = self.devices[-1]
         return sum(model.time(known.get(node, node), host).seconds for node in nodes)
 
-    # Placing by what was decided.
+    # Placing by the decisions.
 
     def _place(self, operations: Sequence[Operation]) -> Placement:
         placement = self._placed_by(operations, self._bound(), self._decided)
@@ -480,7 +542,7 @@ class DynamicEngine(Engine):
         return placement
 
     def _place_inner(self, graph: FunctionGraph, fixed: dict[Operation, Device], holder: Device) -> Placement:
-        """Places a graph that an operation holds: what asks for nothing goes to the device of the holder."""
+        """Places a graph of an operation: operations without a request go to the device of that operation."""
         return place(graph.operations, self.devices, soft=self.soft, log=self.log, default=holder, fixed=fixed)
 
     def _placed_by(
@@ -495,7 +557,7 @@ class DynamicEngine(Engine):
         return {wish.node: self._decisions[wish.node] for wish in wishes if wish.node in self._decisions}
 
     def _bound(self) -> dict[Operation, Device]:
-        """Operations that stay where they are: arguments; queues and tables, which cannot move; what asks too late."""
+        """Operations that cannot move: arguments; queues and tables; requests that come too late."""
         staying = {
             node: device
             for node, device in self._placed.items()
@@ -504,7 +566,7 @@ class DynamicEngine(Engine):
         return staying | self._fixed
 
     def _wishes_of_graph(self, fixed: Mapping[Operation, Device]) -> dict[Operation, Wish]:
-        """What is left to operations by the whole graph: what a run does not need may bind a variable that it does."""
+        """The choices that the whole graph leaves to operations: what a run does not need may pin its variables."""
         found: dict[Operation, Wish] = {}
 
         def choose(wishes: Sequence[Wish]) -> Preferences:
@@ -516,27 +578,31 @@ class DynamicEngine(Engine):
         return found
 
     def _called(self, wish: Wish) -> Wish:
-        """What is left to an operation by the scope around the call."""
+        """The choices that the scope around the call leaves to an operation."""
         if self._caller is None or wish.rule != "default" or self._caller not in wish.devices:
             return wish
         return wish._replace(devices=(self._caller,))
 
     def _homes(self, nodes: Sequence[Operation]) -> dict[Operation, Device]:
-        """Where variables are now that a run may be using."""
+        """The devices of variables that a run may be using."""
         return {node: self._placed[node] for node in nodes if _has_cell(node) and node in self._placed}
 
 
 def room_of_card(limit: float, others: float, library: float, sharing: int, is_metered: bool) -> float:
-    """How many bytes a run may take of a logical GPU on a card.
+    """How many bytes a run may use of a logical GPU on a physical GPU.
 
-    The work space of the matrix library is the card's: logical GPUs that share a card share it, and where the card's
-    allocator is what counts (`is_metered`), what is held already may include it.
+    The cuBLAS workspace belongs to the physical GPU: its logical GPUs share it, and where its allocator does the
+    counting (`is_metered`), the memory in use may include it. They share the allocator too, which reserves memory in
+    blocks: the last block may be used only partly.
 
-    >>> room_of_card(1000, 0, 100, 1, True), room_of_card(1000, 100, 100, 1, True), room_of_card(1000, 0, 100, 2, False)
-    (850.0, 850.0, 900.0)
+    >>> room_of_card(1000, 0, 100, 1, True), room_of_card(1000, 100, 100, 1, True)
+    (850.0, 850.0)
+    >>> room_of_card(160 * 2**20, 0, 32 * 2**20, 2, False) / 2**20
+    126.0
     """
     theirs = max(0.0, others - library) if is_metered else others
-    return max(0.0, OF_A_CARD * (limit - theirs) - library / sharing)
+    piece = 0.0 if is_metered else PIECE / sharing
+    return max(0.0, OF_A_CARD * (limit - theirs) - library / sharing - piece)
 
 
 def _needed(request: Request) -> list[Operation]:
@@ -546,7 +612,7 @@ def _needed(request: Request) -> list[Operation]:
 
 
 def _has_cell(node: Operation) -> bool:
-    """Whether an operation is a variable of a session, which can move."""
+    """Whether an operation is a session's variable, which can move."""
     return STATE in node.op_def.traits and node.attrs.get("cell") is None
 
 

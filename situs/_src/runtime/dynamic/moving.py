@@ -1,7 +1,7 @@
-"""Variables of a session that move to other devices, while no run goes on.
+"""Moving a session's variables to other devices, while no run is in progress.
 
-All of them are brought to the host first and then to where they belong, so that two full devices can exchange what they
-hold. What does not fit yet comes when it is first read: the error, if there is one, is that of the run.
+All of them are copied to the host first and then to their devices, so that two full devices can exchange their
+variables. What does not fit yet is copied when it is first read: an error, if any, is raised in that run.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from situs._src.runtime.run.state import State
 
 
 def move_variables(state: State, homes: Mapping[Operation, Device]) -> None:
-    """Moves the values of variables to where their operations are.
+    """Moves the values of variables to the devices of their operations.
 
     Args:
         state: The state that holds them.
@@ -39,7 +39,7 @@ def move_variables(state: State, homes: Mapping[Operation, Device]) -> None:
 
 
 def _take_out(cell: Cell, device: Device) -> None:
-    """Brings a value to the host, from where the cell will bring it to its new device."""
+    """Copies a value to the host, from where the cell will copy it to its new device."""
     with cell.lock:
         source = cell.place.device
         cell.place = place(device, cell.dtype)

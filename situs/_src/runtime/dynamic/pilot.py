@@ -1,16 +1,17 @@
-"""What to do next, from how long steps took: nothing here runs or places anything.
+"""What to do next, from step times alone: nothing here runs or places anything.
 
-    WARM        the first steps of a placement: not looked at
-    RECORD      one step, recorded: costs and sizes become known
-    TIME        some steps, timed: their median is what a step takes
+    WARM        the first steps of a placement: ignored
+    RECORD      one step, recorded: to learn costs and sizes
+    TIME        some steps, timed: their median is the step time; if a program changes its form after some runs
+                (it is captured as a CUDA graph), not before that
 
     watch      WARM RECORD TIME -> median off the prediction by more than 15 %?    REPLACE, at most 3 times
-                                -> several devices, and one would do?              TRY_SINGLE
+                                -> several devices, and one might do?              TRY_SINGLE
                                 -> else                                            settled
-    single     WARM TIME        -> quicker than before?                            KEEP, else BACK; settled
+    single     WARM TIME        -> faster than before?                             KEEP, else BACK; settled
 
-Settled is settled, unless a period is given: then a step is timed now and then, and three in a row that are off by more
-than 15 % start it again.
+Settled is final, unless a period is given: then a step is timed now and then, and three in a row that are off by more
+than 15 % start over.
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ class Step(Enum):
 
 
 class Verdict(Enum):
-    """What is to be done with the placement after a step."""
+    """What to do with the placement after a step."""
 
     GO_ON = auto()
     REPLACE = auto()
@@ -47,20 +48,22 @@ class Pilot:
     """Watches the steps of one program.
 
     Args:
-        predicted: How long a step should take, in seconds.
+        predicted: The predicted seconds of a step.
         has_single: Whether several devices are used, and one of them alone would do.
-        period: After how many steps a settled program is looked at again; 0 for never.
+        period: The number of steps after which a settled program is checked again; 0 for never.
+        formed: The number of steps after which the program has its final form.
     """
 
-    def __init__(self, predicted: float, has_single: bool, period: int = 0) -> None:
+    def __init__(self, predicted: float, has_single: bool, period: int = 0, formed: int = 0) -> None:
+        self.formed = formed
         self.predicted = predicted
         self.has_single = has_single
         self.period = period
         self.replacements = 0
-        self.measured: float | None = None  # the median of the placement that is kept
+        self.measured: float | None = None  # the median of the current placement
         self.settled = False
         self._single = False
-        self._same = False  # the last search has found the same placement again
+        self._same = False  # the last search has found the same placement
         self._steps = 0
         self._times: list[float] = []
         self._strange = 0
@@ -74,10 +77,10 @@ class Pilot:
             return Step.PLAIN
         if self._steps == WARM_STEPS and not self._single:
             return Step.RECORD
-        return Step.TIME
+        return Step.PLAIN if self._steps < self.formed else Step.TIME
 
     def over(self, step: Step, seconds: float) -> Verdict:
-        """Notes a step that is over; returns what is to be done now."""
+        """Records a finished step; returns what to do now."""
         self._steps += 1
         if self.settled:
             if step is Step.TIME:
@@ -117,19 +120,19 @@ class Pilot:
             self._begin()
 
     def replaced(self, predicted: float, has_single: bool, same: bool) -> None:
-        """Notes that all was placed anew, and whether it came out the same."""
+        """Records that everything was placed again, and whether the result is the same."""
         self.replacements += 1
         self.predicted, self.has_single, self._same = predicted, has_single, same
         self.measured = None
         self._begin()
 
     def tries_single(self) -> None:
-        """Notes that the steps from now on are those of one device alone."""
+        """Records that the steps from now on use one device alone."""
         self._single, self.has_single = True, False
         self._begin()
 
     def gives_up(self) -> None:
-        """Leaves everything as it is."""
+        """Stops, leaving everything as it is."""
         self._settle()
 
     def _begin(self) -> None:

@@ -1,20 +1,23 @@
-"""``tf.placement.profile``: while it is open, graphs are recorded as they run, for the store of costs.
+"""``tf.placement.profile``: records graphs as they run, for the cost store.
 
     with tf.placement.profile():
         for _ in range(5):
             train_step(batch)
     # the file of measured costs now knows these operations and the links between the devices
 
-Recorded runs are slower: each call is timed by itself, and cards are waited for. So every other run is timed as a
-whole, as it is, and what was recorded is brought to that (`learn`). Every program skips its first run, in which kernels
-are chosen and memory is taken.
+Recorded runs are slower: each call is timed separately, with GPU synchronization. So every other run is timed as a
+whole, unrecorded, and the recorded times are scaled to that (`learn`). Every program skips its first run, in which
+kernels are selected and memory is allocated. Everything is evaluated at the end, so that it does not disturb the runs.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections import deque
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass, field
 from math import inf
+from statistics import median
 from typing import Any
 
 from situs._src.base import locks
@@ -25,26 +28,27 @@ from situs._src.runtime.dynamic.learn import learn
 from situs._src.runtime.dynamic.links import measure_links
 from situs._src.runtime.plan.plan import Plan
 from situs._src.runtime.run import program
-from situs._src.runtime.run.trace import Recorder
+from situs._src.runtime.run.trace import Event, Recorder
 
+KEPT = 32  # recorded runs of a plan
 _lock = locks.lock()
 
 
 class Profile:
-    """What is measured while ``tf.placement.profile`` is open.
+    """The measurements made while ``tf.placement.profile`` is open.
 
     Attributes:
-        runs: How many runs of graphs were measured.
-        store: Where the times go.
+        runs: The number of measured runs of graphs.
+        store: The cost store.
     """
 
     def __init__(self, store: CostStore) -> None:
         self.runs = 0
         self.store = store
-        self._recorded: dict[Plan, Recorder] = {}  # whose time as a whole is not known yet
+        self._seen: dict[Plan, _Seen] = {}
 
     def report(self, count: int) -> str:
-        """What took longest, and where all of it is kept.
+        """The longest operations, and where everything is stored.
 
         Args:
             count: How many of the measured operations to show.
@@ -63,7 +67,7 @@ class Profile:
         return "\n".join([*lines, *links, kept])
 
     def to_dict(self) -> dict[str, Any]:
-        """What was measured as plain data that JSON can hold: times in seconds, longest first, and links."""
+        """The measurements as plain data for JSON: times in seconds, longest first, and links."""
         rows = sorted(self.store.items(), key=lambda row: -row[2].median)
         costs = [
             {"op": key.family.split(" ", 1)[0], "sizes": str(key.sizes), "device": kind, "seconds": found.median}
@@ -78,29 +82,39 @@ class Profile:
     def __repr__(self) -> str:
         return f"<profile of {self.runs} runs: {len(self.store)} measured costs, {len(self.store.links())} links>"
 
-    def _record(self, plan: Plan, recorder: Recorder) -> None:
-        """Takes a run that was recorded."""
+    def _record(self, plan: Plan, recorder: Recorder, way: program.Way) -> None:
+        """Receives a recorded run."""
         with _lock:
-            self._recorded[plan] = recorder
+            seen = self._seen.setdefault(plan, _Seen(way))
+            seen.recorded.append(recorder.events)
             self.runs += 1
 
     def _time(self, plan: Plan, seconds: float) -> None:
-        """Takes the time of a run that was not."""
+        """Receives the time of an unrecorded run."""
         with _lock:
-            recorder = self._recorded.pop(plan, None)
             self.runs += 1
-        if recorder is not None:
-            learn(recorder.events, plan, self.store, whole=seconds)
+            if plan in self._seen:
+                self._seen[plan].wholes.append(seconds)
 
     def _end(self) -> None:
-        """Learns from what was recorded and never timed as a whole."""
-        for plan, recorder in self._recorded.items():
-            learn(recorder.events, plan, self.store)
+        """Evaluates the recorded runs."""
+        for plan, seen in self._seen.items():
+            whole = median(seen.wholes) if seen.wholes else None
+            learn(list(seen.recorded), plan, self.store, whole=whole, way=seen.way)
+
+
+@dataclass
+class _Seen:
+    """The last runs of one plan: the recorded ones, and the total times of others."""
+
+    way: program.Way
+    recorded: deque[Sequence[Event]] = field(default_factory=lambda: deque(maxlen=KEPT))
+    wholes: deque[float] = field(default_factory=lambda: deque(maxlen=KEPT))
 
 
 @contextmanager
 def profiled(save: bool, links: bool) -> Iterator[Profile]:
-    """What ``tf.placement.profile`` does."""
+    """The implementation of ``tf.placement.profile``."""
     made = Profile(shared_store())
     with _lock:
         before, program.listener = program.listener, program.Listener(made._record, made._time)

@@ -1,10 +1,10 @@
-"""A program that looks how long its steps take, and becomes another one when they should be quicker.
+"""A program that times its steps, and is replaced if a better placement is found.
 
     run        enter the engine; plan again if the placement has changed since
-               as the pilot says: as it is, recorded, or timed                     pilot.py
-    after it   place anew, try one device alone, go back to several: what the pilot says, when nobody else runs
+               by the pilot's decision: plainly, recorded, or timed                     pilot.py
+    after it   place again, try one device alone, go back to several: the pilot's verdict, when no other run is inside
 
-Only the run that leads its engine is watched. A settled program costs what any other costs, and a lock.
+Only the leading run of an engine is watched. A settled program costs what any other costs, plus a lock.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from situs._src.runtime.dynamic.learn import learn, shapes_of
 from situs._src.runtime.dynamic.links import wait_for
 from situs._src.runtime.dynamic.pilot import Pilot, Step, Verdict
 from situs._src.runtime.plan.plan import Plan
-from situs._src.runtime.run.program import Program
+from situs._src.runtime.run.program import Program, Way
 from situs._src.runtime.run.state import Run
 from situs._src.runtime.run.trace import Event, Recorder
 
@@ -34,13 +34,14 @@ if TYPE_CHECKING:
     from situs._src.runtime.dynamic.engine import DynamicEngine
 
 clock: Callable[[], float] = time.perf_counter
+AND_A_FEW = 3  # steps: the recorded one runs other code, and the captured one is slow
 
 
 @dataclass(frozen=True, eq=False)
 class Request:
-    """What a run is asked for: what is fed and from where, what is fetched and to where, what else is to run.
+    """A requested run: its feeds and their devices, its fetches and their targets, and other operations to run.
 
-    What is fetched to None stays where it is made.
+    A fetch with target None stays on its device.
     """
 
     feeds: tuple[tuple[SymbolicTensor, Device], ...]
@@ -49,7 +50,7 @@ class Request:
     roots: Mapping[SymbolicTensor, SymbolicTensor] | None = None
 
     def is_like(self, other: Request) -> bool:
-        """Whether another run is fed and fetches the same."""
+        """Whether another run has the same feeds and fetches."""
         own = [[tensor for tensor, _ in ends] for ends in (self.feeds, self.fetches)]
         theirs = [[tensor for tensor, _ in ends] for ends in (other.feeds, other.fetches)]
         same = all(
@@ -64,7 +65,7 @@ class AdaptiveProgram(Program):
 
     Args:
         engine: The engine.
-        request: What is computed.
+        request: The run.
     """
 
     def __init__(self, engine: DynamicEngine, request: Request) -> None:
@@ -73,13 +74,14 @@ class AdaptiveProgram(Program):
         self.generation = engine.generation
         self.pilot: Pilot | None = None
         self._recorded: tuple[Plan, Sequence[Event], Mapping[SymbolicTensor, TensorShape]] | None = None
-        self._before: Decisions | None = None  # what holds again if one device alone is slower
+        self._feeding = 0.0  # predicted seconds before a run begins
+        self._before: Decisions | None = None  # the decisions to restore if one device alone is slower
         super().__init__(engine.planned(request), engine.pool, engine.swaps, engine.ordered, engine.compiles)
 
     def run(
         self, run: Run, values: Sequence[Any], recorder: Recorder | None = None, stoppable: bool = False
     ) -> tuple[Any, ...]:
-        """Runs the plan and returns what it fetches; `Program.run` says what it takes."""
+        """Runs the plan and returns its fetches; see `Program.run` for the arguments."""
         engine = self.engine
         engine.enter()
         verdict = Verdict.GO_ON
@@ -89,7 +91,7 @@ class AdaptiveProgram(Program):
             pilot = self._watching()
             apart = (
                 recorder is not None or watch.watcher is not None
-            )  # such runs take longer, and say nothing of others
+            )  # such runs take longer, and are not representative
             step = Step.PLAIN if pilot is None or apart else pilot.next()
             if step is Step.PLAIN:
                 made = super().run(run, values, recorder, stoppable)
@@ -104,9 +106,11 @@ class AdaptiveProgram(Program):
                 start = clock()
                 made = super().run(run, values, None, stoppable)
                 wait_for(engine.devices)
-                verdict = pilot.over(step, clock() - start) if pilot is not None else verdict
+                seconds = clock() - start + self._feeding
+                verdict = pilot.over(step, seconds) if pilot is not None else verdict
                 if pilot is not None and pilot.measured is not None:
-                    self._learn(pilot.measured)
+                    engine.fails_to_record |= bool(self.settles_after) and self.way is Way.STRAIGHT
+                    self._learn(pilot.measured - self._feeding)
         finally:
             engine.leave()
         if verdict is not Verdict.GO_ON and self.pilot is not None:
@@ -114,7 +118,7 @@ class AdaptiveProgram(Program):
         return made
 
     def become(self, plan: Plan, generation: int) -> None:
-        """Runs another plan from now on, as if it had been made for it; nobody is running it meanwhile."""
+        """Switches to another plan; no run may be in progress."""
         for name in ("_can_swap", "_cards"):
             self.__dict__.pop(name, None)
         engine = self.engine
@@ -122,16 +126,18 @@ class AdaptiveProgram(Program):
         self.generation = generation
 
     def _watching(self) -> Pilot | None:
-        """The pilot, if this is the run that leads and nothing else has decided."""
+        """The pilot, if this is the leading run and nothing else has decided."""
         plan = self.engine.plan
         if plan is None or self.engine.placer.plan is not None or not self.engine.leads(self.request):
             return None
         if self.pilot is None:
+            self._feeding = self.engine.feeding(self.request)
             self.pilot = Pilot(plan.forecast.value, _has_single(plan), self.engine.placer.period)
+        self.pilot.formed = AND_A_FEW + self.settles_after if self.settles_after else 0
         return self.pilot
 
     def _keep(self, recorder: Recorder, values: Sequence[Any]) -> None:
-        """Keeps what was recorded until it is known what a step takes as a whole; shapes are known at once."""
+        """Keeps a recording until the time of a whole step is known; its shapes are used at once."""
         fed = {
             tensor: TensorShape(tuple(value.shape))
             for (tensor, _), value in zip(self.request.feeds, values, strict=True)
@@ -141,14 +147,14 @@ class AdaptiveProgram(Program):
         self.engine.expect(shapes_of(recorder.events, fed))
 
     def _learn(self, whole: float) -> None:
-        """Learns from what was recorded last, now that the time of a step is known."""
+        """Learns from the last recording, now that the time of a step is known."""
         if self._recorded is not None:
             plan, events, fed = self._recorded
             self._recorded = None
-            self.engine.note(learn(events, plan, self.engine.store, fed, whole))
+            self.engine.note(learn([events], plan, self.engine.store, fed, whole, self.way))
 
     def _follow(self, verdict: Verdict, pilot: Pilot) -> None:
-        """Does what the pilot says."""
+        """Carries out the pilot's verdict."""
         engine = self.engine
         if verdict is Verdict.REPLACE:
             changed = engine.place_again(self.request)
@@ -174,6 +180,6 @@ class AdaptiveProgram(Program):
 
 
 def _has_single(plan: PlacementPlan) -> bool:
-    """Whether a plan uses several devices for work where one would do."""
+    """Whether a plan uses several devices for work that one could do."""
     used = [name for name, busy in plan.forecast.busy.items() if busy > 0]
     return plan.single is not None and len(used) > 1

@@ -1,1 +1,1 @@
-"""Eager mode: tensors with values, and ops that run at once."""
+"""Eager mode: tensors with values, and ops that run immediately."""

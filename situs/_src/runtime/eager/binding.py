@@ -1,7 +1,7 @@
-"""From what the program passed to what a kernel takes: inputs bound to an op's signature.
+"""From a call's arguments to a kernel's inputs: binding them to an op's signature.
 
-Tensors say what a type variable stands for; Python values then adapt to it, if they can do so without loss, and
-NumPy values are converted. Host inputs (shapes, axes, sizes) become plain Python values.
+Tensors determine the type variables; Python values are then converted to them, if that loses nothing, and NumPy values
+are always converted. Host inputs (shapes, axes, sizes) become plain Python values.
 
     tf.add(float32_tensor, 1)                   T = float32, 1 becomes 1.0
     tf.add(int32_tensor, np.float64(1.5))       T = int32, 1.5 becomes 1, as NumPy converts
@@ -19,7 +19,7 @@ from situs._src.base.devices.logical import Device
 from situs._src.base.dtype import INDEX, DType, int32
 from situs._src.base.errors import ArgumentError, DTypeError, OpError, shown
 from situs._src.base.shapes import TensorShape
-from situs._src.base.tensor import Tensor, read
+from situs._src.base.tensor import Tensor, is_tensor, read
 from situs._src.ir.registry.kernel import dtype_list
 from situs._src.ir.registry.op import Op
 from situs._src.ir.registry.signature import ANY, Arg
@@ -32,21 +32,21 @@ _HOST_TYPES = frozenset({EagerTensor, np.ndarray, np.int32, np.int64, TensorShap
 
 
 class BoundInputs(NamedTuple):
-    """The inputs of one call: tensors or host values in order, and what the type variables are."""
+    """The inputs of one call: tensors or host values in order, and the type variables."""
 
     inputs: tuple[Any, ...]  # an EagerTensor, a list of them, or a host value, as the signature says
     types: dict[str, DType]
 
 
 class Binder:
-    """How one runtime turns values of the program into inputs; `runtime.symbolic.bind` has the other."""
+    """Converts the program's values to inputs, for one runtime; `runtime.symbolic.bind` has the other."""
 
     def bind(self, op: Op, inputs: Sequence[Any], attrs: dict[str, Any]) -> BoundInputs:
-        """Converts the inputs of a call to what the op's signature asks for.
+        """Converts the inputs of a call to what the op's signature requires.
 
         Raises:
             TypeError: the number of inputs is wrong.
-            InvalidArgumentError: an input has no tensor, or the wrong dtype.
+            InvalidArgumentError: an input cannot be converted to a tensor, or the wrong dtype.
         """
         if len(inputs) != len(op.inputs):
             raise TypeError(f"{op.name} takes {len(op.inputs)} inputs ({op.signature}), got {len(inputs)}.")
@@ -60,7 +60,7 @@ class Binder:
         return BoundInputs(bound, types)
 
     def tensor(self, value: object, wanted: DType | None, arg: Arg) -> Any:
-        """The tensor for a value, of the wanted dtype if the value fits it."""
+        """The tensor for a value, of the wanted dtype if the value can be converted."""
         raise NotImplementedError
 
     def host(self, value: object) -> Any:
@@ -68,7 +68,7 @@ class Binder:
         raise NotImplementedError
 
     def refusal(self, error: DTypeError, op: Op) -> OpError:
-        """The error to raise for a tensor of a dtype that the op does not take."""
+        """The error to raise for a tensor of a dtype that the op does not accept."""
         raise NotImplementedError
 
     def _bind_one(self, op: Op, number: int, value: object, types: dict[str, DType]) -> Any:
@@ -83,7 +83,12 @@ class Binder:
 
     def _bind_tensor(self, op: Op, arg: Arg, number: int, value: object, types: dict[str, DType]) -> Any:
         wanted = types.get(arg.type) if isinstance(arg.type, str) else arg.type
-        tensor = self.tensor(value, wanted, arg)
+        try:
+            tensor = self.tensor(value, wanted, arg)
+        except DTypeError:
+            if not (op.hints_dtype and number and wanted is not None):
+                raise
+            tensor = self.tensor(value, None, arg)
         if arg.type is ANY:
             return tensor
         if wanted is None:
@@ -97,13 +102,13 @@ class Binder:
 
 
 class EagerBinder(Binder):
-    """Binds to eager tensors; Python numbers come to lie beside the first one."""
+    """Binds to eager tensors; Python numbers are put on the device of the first one."""
 
     def __init__(self, near: Device | None) -> None:
         self.near = near
 
     def refusal(self, error: DTypeError, op: Op) -> OpError:
-        """The error of an op that is to run now."""
+        """The error of an op that is about to run."""
         return error.in_op(op.name)
 
     def tensor(self, value: object, wanted: DType | None, arg: Arg) -> EagerTensor:
@@ -116,22 +121,34 @@ class EagerBinder(Binder):
 
 
 def bind(op: Op, inputs: Sequence[Any], attrs: dict[str, Any]) -> BoundInputs:
-    """Converts the inputs of an eager call to what the op's signature asks for."""
+    """Converts the inputs of an eager call to what the op's signature requires."""
     return EagerBinder(_device_of_first(inputs)).bind(op, inputs, attrs)
 
 
 def is_host_value(value: Any) -> bool:
-    """Whether `host_value` is sure to know a value, which is nothing that a graph or a program of its own computes."""
+    """Whether `host_value` can certainly read a value: it is neither symbolic nor of a class of the program's own."""
     kind = type(value)
     if value is None or kind in PLAIN or kind in _HOST_TYPES:
         return True
-    return (kind is list or kind is tuple) and all(type(item) in PLAIN or type(item) in _HOST_TYPES for item in value)
+    if kind is not list and kind is not tuple:
+        return False
+    return all(type(item) in PLAIN or type(item) in _HOST_TYPES for item in value) or _is_table(value)
+
+
+def _is_table(value: list[Any] | tuple[Any, ...]) -> bool:
+    """Whether these are rows of plain values, all of the same length: paddings, for example."""
+    for row in value:
+        if (type(row) is not list and type(row) is not tuple) or len(row) != len(value[0]):
+            return False
+        if not PLAIN.issuperset(map(type, row)):
+            return False
+    return True
 
 
 def host_value(value: Any) -> Any:
     """A shape, axis or size as plain Python: numbers, strings and tuples of them.
 
-    Tensors are read back from their device, which waits for it.
+    Tensors are read back from their device, which synchronizes with it.
     """
     kind = type(value)
     if value is None or kind in PLAIN:
@@ -195,10 +212,12 @@ def _as_tensor(value: Any, wanted: DType | None, near: Device | None) -> EagerTe
             found = scalar(value, place(near, wanted))
             if found is not None:
                 return found
+        if not is_tensor(value):
+            return to_tensor(value, wanted)
         try:
             return to_tensor(value, wanted)
         except DTypeError:
-            pass  # it does not fit: take its natural dtype, and let the mismatch be reported
+            pass  # a variable, say: it has a dtype of its own, and the mismatch is reported
     return to_tensor(value)
 
 

@@ -1,7 +1,7 @@
 """The bridge to PyTorch: its dtypes and devices for ours, and copies between devices.
 
-A `Place` is a (device, dtype) pair. There is one object per pair, so an eager tensor carries
-all that placement needs to know of it in one pointer, and a tuple of places is a fast key.
+A `Place` is a (device, dtype) pair. There is one object per pair, so an eager tensor has everything that placement
+needs in one pointer, and a tuple of places is a fast key.
 """
 
 from __future__ import annotations
@@ -76,19 +76,19 @@ def place(device: Device, dtype: DType) -> Place:
 
 
 def place_of(device: Device, value: Value) -> Place:
-    """The `Place` of a value that a kernel made on `device`."""
+    """The `Place` of a kernel's result on `device`."""
     key = value.dtype if type(value) is torch.Tensor else None
     found = device.places.get(key)
     return place(device, dt.string if key is None else FROM_TORCH[key]) if found is None else found
 
 
 def host() -> Device:
-    """The CPU that Python values are read on: the inventory makes no device set without one."""
+    """The CPU that Python values are read on: there is always one."""
     return next(device for device in process.devices() if device.type == "CPU")
 
 
 def home_of(assignment: Assignment) -> Device:
-    """Where the results of an op lie that was assigned to a device."""
+    """The device of the results of an op that was assigned to a device."""
     return host() if assignment.kernel.host_output else assignment.device
 
 
@@ -107,7 +107,7 @@ def torch_device(device: Device) -> torch.device:
 
 
 def _start(device: Device) -> torch.device:
-    """Finds PyTorch's device and, if it is a card used for the first time, takes its memory."""
+    """Finds PyTorch's device and, at the first use of a GPU, reserves its memory."""
     if device.card is None or device.card.uuid is None:
         return torch.device("cpu")
     ordinal = _cuda_ordinal(device.card.uuid)
@@ -115,13 +115,13 @@ def _start(device: Device) -> torch.device:
     if found not in _torch_devices.values():
         reserve(device, ordinal)
     device.account.used = True
-    if len(process.split_of(device.physical) or ()) < 2:  # PyTorch counts the card, and nobody else uses it
+    if len(process.split_of(device.physical) or ()) < 2:  # PyTorch counts for the GPU, which is not split
         device.account.read_from(partial(measured, ordinal), partial(reset_peak, ordinal))
     return found
 
 
 def _cuda_ordinal(uuid: str) -> int:
-    """PyTorch's number of the card: matched by UUID, as NVML and CUDA may count differently."""
+    """PyTorch's ordinal of the GPU: matched by UUID, as NVML and CUDA may number GPUs differently."""
     if in_bad_fork():
         raise lost_card(uuid)
     if not torch.cuda.is_available():
@@ -130,13 +130,13 @@ def _cuda_ordinal(uuid: str) -> int:
         if cuda_uuid(ordinal) == uuid:
             return ordinal
     raise UnavailableError(
-        f"PyTorch does not see the card {uuid}. CUDA_VISIBLE_DEVICES was probably changed after CUDA had started; "
+        f"PyTorch does not see the GPU {uuid}. CUDA_VISIBLE_DEVICES was probably changed after CUDA had started; "
         "set it before the program starts."
     )
 
 
 def lost_card(name: str) -> UnavailableError:
-    """What to say of a card in a child process whose parent had used CUDA."""
+    """The message for a GPU in a forked child whose parent had used CUDA."""
     return UnavailableError(
         f"{name} cannot be used in this process: it was made by os.fork after its parent had used CUDA, which does not "
         "follow into children. Start processes with multiprocessing's 'spawn', or fork before the first op."
@@ -144,21 +144,21 @@ def lost_card(name: str) -> UnavailableError:
 
 
 def cuda_uuid(ordinal: int) -> str:
-    """The UUID, as NVML writes it, of the card that PyTorch gives this number."""
+    """The UUID, as NVML writes it, of PyTorch's GPU with this ordinal."""
     return f"GPU-{torch.cuda.get_device_properties(ordinal).uuid}"
 
 
 def copier(source: Device, target: Device, op: str = "Copy", made_at: Origin | None = None) -> Copy | None:
-    """The function that copies a value from one device to another; None if nothing has to be copied.
+    """The function that copies a value from one device to another; None if no copy is needed.
 
-    Logical CPUs share the host's memory, and tensors do not change, so there the value itself will do.
-    Two logical GPUs on one card, and virtual GPUs, have memories of their own: that takes a real copy.
+    Logical CPUs share the host's memory, and tensors are immutable, so no copy is made between them. Two logical GPUs
+    on one physical GPU, and virtual GPUs, have separate memories: that takes a real copy.
 
     Args:
-        source: Where the value lies.
-        target: Where it is to lie.
-        op: What the ledger of the target calls the copy.
-        made_at: Where in the user's program it belongs; by default wherever it is copied.
+        source: The device of the value.
+        target: The destination.
+        op: The name of the copy in the target's ledger.
+        made_at: The line of the user's program it belongs to; by default where it is copied.
     """
     if source is target or (source.type == target.type == "CPU"):
         return None
@@ -167,7 +167,7 @@ def copier(source: Device, target: Device, op: str = "Copy", made_at: Origin | N
     return counted(copy, target, op, made_at)
 
 
-_unbounded: list[int] = []  # how many threads PyTorch had before they were bounded, if they are
+_unbounded: list[int] = []  # the number of PyTorch's threads before it was limited, if it is
 
 
 def _bound_threads(devices: tuple[Device, ...]) -> None:
@@ -177,7 +177,7 @@ def _bound_threads(devices: tuple[Device, ...]) -> None:
 
 
 def _give_up() -> None:
-    """When the devices are given up: cards are to be taken anew, and threads are bounded no longer."""
+    """When the devices are released: GPUs are initialized again later, and the thread limit is lifted."""
     _torch_devices.clear()
     give_up()
     if _unbounded:
@@ -189,7 +189,7 @@ def _steer_onednn(devices: tuple[Device, ...]) -> None:
 
 
 def _in_child() -> None:
-    """After ``os.fork``: OpenMP's threads are the parent's, and the next kernel for several would wait for them."""
+    """After ``os.fork``: OpenMP's threads stay in the parent, and the next parallel kernel would wait for them."""
     if process.initialized or spinning.torch_came_first:
         torch.set_num_threads(1)
     if in_bad_fork():

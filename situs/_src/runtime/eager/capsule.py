@@ -1,7 +1,7 @@
-"""A look inside DLPack capsules: which way their memory runs.
+"""Reading DLPack capsules: detects negative strides.
 
-PyTorch ends the process, past all exception handlers, on memory with negative strides. A capsule has to
-be read before it is handed over; its layout is fixed by the DLPack standard.
+PyTorch aborts the process, past all exception handlers, on memory with negative strides. So a capsule is inspected
+before it is handed over; its layout is fixed by the DLPack standard.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class _Versioned(ctypes.Structure):
     ]
 
 
-_LAYOUTS = {b"dltensor": _Tensor, b"dltensor_versioned": _Versioned}  # the older struct begins with the tensor
+_LAYOUTS = {b"dltensor": _Tensor, b"dltensor_versioned": _Versioned}  # the older struct starts with the tensor
 
 _is_valid = ctypes.pythonapi.PyCapsule_IsValid
 _is_valid.argtypes, _is_valid.restype = [ctypes.py_object, ctypes.c_char_p], ctypes.c_int
@@ -45,7 +45,7 @@ _pointer.argtypes, _pointer.restype = [ctypes.py_object, ctypes.c_char_p], ctype
 
 
 def runs_backwards(capsule: Any) -> bool:
-    """Whether the memory in a DLPack capsule has a negative stride; no for any other capsule."""
+    """Whether the memory in a DLPack capsule has a negative stride; False for any other capsule."""
     for name, layout in _LAYOUTS.items():
         if _is_valid(capsule, name):
             found: Any = ctypes.cast(_pointer(capsule, name), ctypes.POINTER(layout)).contents

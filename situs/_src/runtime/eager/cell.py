@@ -1,9 +1,9 @@
 """Cells: the memory behind a variable.
 
-An eager variable has one for as long as it lives; a session has one for each variable of its graph. The
-value in a cell is a kernel's value (a PyTorch tensor, for strings an array), and values never change: an
-update puts a new one in its place, so what was read before stays as it was. While a GPU is short of memory, the
-value may be on the host; it comes back when it is read.
+An eager variable has one for its lifetime; a session has one for each variable of its graph. The value in a cell is a
+kernel's value (a PyTorch tensor, for strings an array), and values are immutable: an update replaces the value, so a
+value that was read before does not change. While a GPU is out of memory, the value may be offloaded to the host; it is
+brought back when it is read.
 """
 
 from __future__ import annotations
@@ -20,18 +20,18 @@ from situs._src.runtime.eager.tensor import EagerTensor
 
 
 class Cell:
-    """The state of one variable: a value that can be exchanged, or none yet."""
+    """The state of one variable: a replaceable value, or none yet."""
 
     __slots__ = ("away", "dtype", "is_recorded", "lock", "name", "place", "shape", "value")
 
     def __init__(self, name: str, dtype: DType, shape: TensorShape, place: Place, value: Value = None) -> None:
         self.name = name
         self.dtype = dtype
-        self.shape = shape  # what every value must fit
+        self.shape = shape  # every value must be compatible
         self.place = place
         self.value = value
-        self.away: Callable[[], Value] | None = None  # brings the value back, where there is none because it was moved
-        self.is_recorded = False  # whether a CUDA graph writes into the memory of the value
+        self.away: Callable[[], Value] | None = None  # brings an offloaded value back
+        self.is_recorded = False  # whether a CUDA graph has captured the memory of the value
         self.lock = locks.rlock()
 
     @property
@@ -61,14 +61,14 @@ class Cell:
             return self.value
 
     def move_out(self, value: Value, away: Callable[[], Value]) -> bool:
-        """Lets go of the value until it is read; not if it is another one by now, or another thread is at it.
+        """Offloads the value until it is read; not if it was replaced meanwhile, or another thread has locked it.
 
         Args:
             value: The value.
-            away: What brings it back.
+            away: Brings it back.
 
         Returns:
-            Whether it was let go of.
+            Whether it was released.
         """
         if not self.lock.acquire(blocking=False):
             return False
@@ -80,12 +80,12 @@ class Cell:
         finally:
             self.lock.release()
 
-    # By these names ops find what they need in a tensor, and in the cell of a variable alike.
+    # Ops use these names for a tensor and for the cell of a variable alike.
     _value: Value
     _place: Place
 
     def check(self, value: Value) -> None:
-        """Raises unless a value has a shape that this cell takes.
+        """Raises unless a value has a shape that this cell accepts.
 
         Raises:
             InvalidArgumentError: it has not.
@@ -100,14 +100,15 @@ class Cell:
 for _slot in ("value", "place"):
     setattr(Cell, f"_{_slot}", vars(Cell)[_slot])
 
-# The types of variables that are read by taking the value out of their ``_cell``; others have a way of their own.
+# The types of variables that are read through their ``_cell``; others are read in other ways.
 VARIABLES: set[type] = set()
 
 
 def holder(item: Any) -> Any:
-    """What holds the value of a tensor or a variable: the tensor itself, or the cell; None for anything else.
+    """The holder of the value of a tensor or a variable: the tensor itself, or the cell; None for anything else.
 
-    The value in a cell may be None: it was moved to the host, or is being written. Reading the variable waits for it.
+    The value in a cell may be None: it was offloaded to the host, or is being written. Reading the variable waits for
+    it.
     """
     kind = type(item)
     return item if kind is EagerTensor else item._cell if kind in VARIABLES else None

@@ -3,8 +3,8 @@
     Python bool -> bool, int -> int32 (int64 if it does not fit), float -> float32,
     complex -> complex128, str and bytes -> string; NumPy values keep their dtype.
 
-A dtype asked for must hold the values: floats do not become integers, numbers do not become
-strings, and an integer that does not fit is an error, where TensorFlow wraps it around.
+A requested dtype must be able to hold the values: floats do not become integers, numbers do not become
+strings, and an integer that does not fit is an error, where TensorFlow wraps around.
 """
 
 from __future__ import annotations
@@ -39,15 +39,15 @@ on_release.append(_scalars.clear)
 
 
 def to_tensor(value: object, dtype: DType | None = None, device: Device | None = None) -> EagerTensor:
-    """The tensor for any value that has one.
+    """Converts a value to a tensor.
 
     Args:
         value: A tensor, NumPy array or scalar, Python number, string, or nested lists of these.
-        dtype: The dtype to have; by default the value's natural one.
-        device: Where to put it; by default the host.
+        dtype: The dtype; by default the value's natural one.
+        device: The device; by default the host.
 
     Raises:
-        ValueError, TypeError: the value has no tensor, or not of that dtype.
+        ValueError, TypeError: the value cannot be converted to a tensor, or not to that dtype.
     """
     device = device or host()
     value = read(value)
@@ -60,14 +60,14 @@ def to_tensor(value: object, dtype: DType | None = None, device: Device | None =
 
 
 def scalar(value: object, where: Place) -> EagerTensor | None:
-    """The tensor for a Python number at a place, kept for the next time; None if it does not fit there."""
+    """The cached tensor for a Python number at a place; None if it does not fit there."""
     key = (type(value), value, where)
     found = _scalars.get(key)
     if found is None:
         if not _number_fits(value, where.dtype):
             return None
         found = to_tensor(value, where.dtype, where.device)
-        # Equal keys for different values: 0.0 and -0.0, also as parts of complex numbers. NaN equals no key at all.
+        # Different values with equal keys: 0.0 and -0.0, also as parts of complex numbers. NaN equals no key at all.
         if value and value == value and type(value) is not complex:
             if len(_scalars) >= _SCALAR_CACHE_SIZE:
                 _scalars.clear()
@@ -82,7 +82,7 @@ def to_array(value: object, dtype: DType | None = None) -> tuple[np.ndarray[Any,
     """
     if type(value) is list and dtype is None and set(map(type, value)) == _FLOATS:
         # By far the most common constant. Python's own array makes a float that is too large infinite, which
-        # is what it becomes with an explicit dtype too; NumPy would warn, and silencing it costs more than this.
+        # is what it becomes with an explicit dtype too; NumPy would warn, and suppressing that costs more than this.
         return np.frombuffer(array.array("f", value), np.float32), dt.float32
     if isinstance(value, (np.ndarray, np.generic)):
         return _from_numpy(value, dtype)
@@ -92,13 +92,13 @@ def to_array(value: object, dtype: DType | None = None) -> tuple[np.ndarray[Any,
 
 
 def array_to_value(values: np.ndarray[Any, Any], dtype: DType, device: Device) -> Value:
-    """A NumPy array as the value of a tensor on a device. Takes over the array's memory."""
+    """A NumPy array as the value of a tensor on a device. Takes ownership of the array's memory."""
     value = host_to_value(values, dtype)
     return value if device.type == "CPU" else _place_on(value, device)
 
 
 def host_to_value(values: np.ndarray[Any, Any], dtype: DType) -> Value:
-    """A NumPy array as the value of a tensor on the host. Takes over the array's memory."""
+    """A NumPy array as the value of a tensor on the host. Takes ownership of the array's memory."""
     if dtype is dt.string:
         return values
     if dtype is dt.bfloat16:
@@ -109,7 +109,7 @@ def host_to_value(values: np.ndarray[Any, Any], dtype: DType) -> Value:
 
 
 def _place_on(value: torch.Tensor, device: Device) -> torch.Tensor:
-    """Brings a constant to a GPU; fresh memory of the host's will do for a virtual one."""
+    """Copies a constant to a GPU; for a virtual one, fresh host memory is used as it is."""
     where = torch_device(device)
     bring = counted(lambda: value if where.type == "cpu" else value.to(where), device, "Const")
     try:
@@ -129,7 +129,7 @@ def _from_numpy(value: Any, dtype: DType | None) -> tuple[np.ndarray[Any, Any], 
     wanted = dtype or natural
     if wanted is dt.string or (natural.is_complex and not wanted.is_complex):
         raise DTypeError(f"Cannot convert a NumPy array of {value.dtype} to a tensor of dtype {wanted.name}.")
-    with np.errstate(all="ignore"):  # what an array loses in another dtype, it loses as in TensorFlow
+    with np.errstate(all="ignore"):  # conversions lose information as in TensorFlow
         return np.array(value, dtype=wanted.as_numpy_dtype, order="C"), wanted
 
 
@@ -178,7 +178,7 @@ def _from_python(value: object, dtype: DType | None) -> tuple[np.ndarray[Any, An
 
 
 def _integers(value: object, wanted: DType, fixed: bool) -> tuple[np.ndarray[Any, Any], DType]:
-    """Integers that must fit; int32 gives way to int64 where the program did not ask for it."""
+    """Integers that must fit; int32 is widened to int64 unless the program asked for int32."""
     wide = _rectangular(value, np.uint64 if wanted is dt.uint64 else np.int64, wanted)
     low, high = wanted.limits
     if wide.size and not (low <= int(wide.min()) and int(wide.max()) <= high):
@@ -191,7 +191,7 @@ def _integers(value: object, wanted: DType, fixed: bool) -> tuple[np.ndarray[Any
 def _rectangular(value: object, numpy_dtype: Any, wanted: DType) -> np.ndarray[Any, Any]:
     try:
         return np.array(value, dtype=numpy_dtype)
-    except (OverflowError, TypeError):  # TypeError: bfloat16's word for an overflow
+    except (OverflowError, TypeError):  # TypeError: bfloat16's overflow
         raise DTypeError(
             f"Can't convert Python sequence with out-of-range integer to Tensor. Got {shown(value)}, "
             f"which does not fit {wanted.name}."
@@ -223,7 +223,7 @@ def _leaf_types(value: object) -> Iterator[type]:
 
 
 def _is_sequence(kind: type) -> bool:
-    """Whether objects of a class have items by number, and are neither text nor arrays nor mappings."""
+    """Whether objects of a class can be indexed, and are neither text nor arrays nor mappings."""
     has_items = hasattr(kind, "__len__") and hasattr(kind, "__getitem__")
     return (
         has_items
@@ -233,7 +233,7 @@ def _is_sequence(kind: type) -> bool:
 
 
 def _as_lists(value: Any, depth: int) -> Any:
-    """Sequences of a program's own, at any depth, as lists."""
+    """User-defined sequences, at any depth, as lists."""
     if not isinstance(value, (list, tuple)) and not _is_sequence(type(value)):
         return value
     below = deeper(depth)
@@ -256,19 +256,19 @@ def _natural_dtype(value: object, kinds: set[type]) -> DType:
 
 
 def _dtype_of_leaves(value: object) -> DType:
-    """The dtype when NumPy values or tensors stand among the leaves.
+    """The dtype if NumPy values or tensors are among the leaves.
 
     It is the first one's, unless a later leaf needs more: a float among integers, a complex number.
     """
     fixed: list[DType] = []
-    adapting: list[DType] = []  # of Python numbers, which have no say among their own kind
+    adapting: list[DType] = []  # of Python numbers, which adapt to others of their kind
     seen: set[type] = set()
     for leaf in _leaves(value):
         kind = type(leaf)
         if kind in seen:
             continue
         if not isinstance(leaf, (np.ndarray, torch.Tensor)) and not is_tensor(leaf):
-            seen.add(kind)  # the type of a scalar says its dtype
+            seen.add(kind)  # the type of a scalar determines its dtype
         (adapting if kind in PYTHON_NUMBERS else fixed).append(_dtype_of_leaf(leaf))
     dtypes = [*fixed, *adapting]
     if dt.string in dtypes and set(dtypes) != {dt.string}:
@@ -330,7 +330,7 @@ def _cast_first(tensor: EagerTensor, wanted: DType) -> DTypeError:
 
 
 def _check_kind(value: object, natural: DType, wanted: DType) -> None:
-    """Refuses what would lose information: floats as integers, numbers as bools or strings, strings as numbers."""
+    """Rejects lossy conversions: floats as integers, numbers as bools or strings, strings as numbers."""
     if (wanted is dt.string) is (natural is dt.string) and _width_of_kind(natural) <= _width_of_kind(wanted):
         return
     if natural is not dt.float32 or list(_leaves(value)):  # an empty list has nothing to lose

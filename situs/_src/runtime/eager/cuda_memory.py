@@ -1,13 +1,13 @@
-"""Carrying out memory policies on a real card, and reading what its allocator says.
+"""Applying memory policies to a real GPU, and reading its allocator's statistics.
 
-PyTorch's allocator keeps what it has once taken: a block that is allocated and freed again stays in its
-cache, and later tensors are cut out of it. That is how a share of a card is taken at once:
+PyTorch's allocator caches memory: a block that is allocated and freed stays in its cache, and later tensors are carved
+out of it. That is how a share of a GPU is reserved at once:
 
-    set_per_process_memory_fraction(bound / total)     never more than the bound
-    torch.empty(share), freed again                    the share, taken
+    set_per_process_memory_fraction(bound / total)     a hard limit
+    torch.empty(share), freed again                    the share, reserved
 
-The memory lies in *expandable segments*: there small and large tensors get what the other kind has left, and
-what is free goes back to the driver even from between tensors that are in use.
+The memory is in *expandable segments*: there small and large tensors can use each other's free memory, and free memory
+between tensors in use can be returned to the driver.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _started: set[PhysicalDevice] = set()
 
 
 def reserve(device: Device, ordinal: int) -> None:
-    """Takes the memory of a card that the program's policy asks for; called when it is first used."""
+    """Reserves the memory of a GPU according to the program's policy; called at its first use."""
     _use_expandable_segments()
     precision.apply()
     try:
@@ -48,35 +48,35 @@ def reserve(device: Device, ordinal: int) -> None:
 
 
 def in_use(device: Device) -> bool:
-    """Whether memory of a GPU has been taken or handed out: from then on its policy stays."""
+    """Whether memory of a GPU has been reserved or allocated: from then on its policy is fixed."""
     return device.physical in _started or (device.account is not None and device.account.used)
 
 
 def _use_expandable_segments() -> None:
-    """Asks PyTorch for expandable segments, besides what the program or the environment has asked it for."""
+    """Enables expandable segments in PyTorch, keeping other settings of the program or the environment."""
     read, write = torch_private.read_allocator_settings, torch_private.write_allocator_settings
     if write is None:
         return
     found = settings.torch_allocator() if read is None else read()
     if "expandable_segments" in found or "backend" in found:
-        return  # somebody has chosen
+        return  # already configured
     try:
         write(",".join(filter(None, (found, "expandable_segments:True"))))
     except (RuntimeError, ValueError):
-        pass  # a build without them: memory is taken all the same, in one piece
+        pass  # a build without them: memory is reserved all the same, in one block
 
 
 def _bound(card: PhysicalDevice) -> int | None:
-    """What all logical GPUs of a card may hold together; None if nothing but the card bounds them."""
+    """The limit of all logical GPUs of a physical GPU together; None if only the hardware limits them."""
     limits = [policy.of(device).limit for device in process.devices() if device.physical == card]
     return None if None in limits else sum(limit or 0 for limit in limits)
 
 
 def share(bound: int | None, free: int, held: int = 0) -> int:
-    """The bytes to take at once: under a bound all but room for small tensors, otherwise nearly all that is free.
+    """The bytes to reserve at once: under a limit, all but room for small tensors; otherwise nearly all that is free.
 
-    PyTorch keeps small tensors apart from large ones. If the bound were filled, the first small tensor would make
-    it give back everything that no tensor is in.
+    PyTorch keeps small tensors apart from large ones. If the limit were used up, the first small tensor would make it
+    free every unused block.
 
     >>> share(1000 * MIB, 4000 * MIB) // MIB, share(None, 4000 * MIB) // MIB
     (936, 3700)
@@ -86,7 +86,7 @@ def share(bound: int | None, free: int, held: int = 0) -> int:
 
 
 def nearly_all(free: int) -> int:
-    """What *map all* takes of the free memory: all but a reserve for the driver and other libraries."""
+    """What *map all* reserves of the free memory: all but a rest for the driver and other libraries."""
     reserve_bytes = 225 * MIB if free < 2048 * MIB else max(300 * MIB, free // 20)
     return max(0, free - reserve_bytes)
 
@@ -95,24 +95,24 @@ def _take(size: int, ordinal: int) -> None:
     try:
         block = torch.empty(size, dtype=torch.uint8, device=torch.device("cuda", ordinal))
     except torch.OutOfMemoryError:
-        return  # another process was quicker; the memory will be taken as it is needed
+        return  # another process was faster; memory will be allocated as needed
     del block
     reset_peak(ordinal)
 
 
-# Giving back, and what the allocator counts.
+# Freeing, and the allocator's statistics.
 
 
 def release() -> None:
-    """Gives what no tensor is in back to the driver, on every card.
+    """Returns unused memory to the driver, on every GPU.
 
-    The workspaces of the matrix library stay: captured graphs hold their addresses.
+    The cuBLAS workspaces stay: captured graphs contain their addresses.
     """
     torch.cuda.empty_cache()
 
 
 def give_up() -> None:
-    """Gives the memory of every card back, and lets it be taken anew under another policy."""
+    """Frees the memory of every GPU, so that it can be reserved again under another policy."""
     if not _started:
         return
     release()
@@ -122,7 +122,7 @@ def give_up() -> None:
 
 
 def work_space(device: Device) -> int:
-    """The bytes that PyTorch keeps on a card for the matrix library, from its first product on."""
+    """The bytes of PyTorch's cuBLAS workspace on a GPU, allocated at its first product."""
     sizes = [int(word) for word in settings.cublas_workspace().split(":") if word.isdecimal()]
     if not sizes or len(sizes) % 2:
         assert device.card is not None, "only a card has work space"
@@ -131,7 +131,7 @@ def work_space(device: Device) -> int:
 
 
 def measured(ordinal: int) -> tuple[int, int, int]:
-    """The bytes that tensors of a card hold, held at most, and that are taken from the card for them."""
+    """The bytes in use by tensors of a GPU, their peak, and the bytes reserved."""
     found = torch.cuda.memory_stats_as_nested_dict(ordinal)
     if not found:
         return 0, 0, 0  # CUDA has not started
@@ -140,5 +140,5 @@ def measured(ordinal: int) -> tuple[int, int, int]:
 
 
 def reset_peak(ordinal: int) -> None:
-    """Counts the peak of a card from now on."""
+    """Resets the peak of a GPU."""
     torch.cuda.reset_peak_memory_stats(ordinal)

@@ -1,19 +1,19 @@
-"""Running ops at once: place, copy inputs, call the kernel, wrap the result.
+"""Running ops eagerly: place, copy inputs, call the kernel, wrap the result.
 
     execute(op, inputs, attrs)
       bind      inputs -> tensors and host values, type variables -> dtypes
       prepare   scope, kernels, devices -> a Step: where, with which kernel, after which copies
-      run       the step on the values; a failure becomes an error of ours
+      run       the step on the values; a failure is translated into one of our errors
       wrap      the result's values -> tensors at their place
 
-A `Step` depends only on the op, the scope and the places (device, dtype) of the inputs, so it is
-kept in the scope's memo. `runtime.dispatch` looks there first: that is the fast path, and all that
-an op pays for placement once its kind of call has been seen. Steps are not kept while something
-has to be done per call: logging, device functions, verification, strict device policies.
+A `Step` depends only on the op, the scope and the places (device, dtype) of the inputs, so it is cached in the scope's
+memo. `runtime.dispatch` looks there first: that is the fast path, and all that an op pays for placement after its first
+call. Steps are not cached while something has to be done per call: logging, device functions, verification, strict
+device policies.
 
-A step knows what its op promises: the dtypes of its results. They are checked in every call, because
-what a kernel returns may depend on more than the step does: on shapes, or on attributes. Only where the
-kernel is `settled` (PyTorch's own functions of tensors of one dtype) is the first call enough.
+A step knows the dtypes of its results from the op's signature. They are checked in every call, because a kernel's
+result may depend on more than the step does: on shapes, or on attributes. Only if the kernel is `settled` (PyTorch's
+own functions of tensors of one dtype) is the first call enough.
 """
 
 from __future__ import annotations
@@ -31,13 +31,13 @@ from situs._src.base.devices.scope import here
 from situs._src.base.dtype import DType, variant
 from situs._src.base.errors import OpError
 from situs._src.ir.registry.op import Op
-from situs._src.ir.registry.signature import ANY, HOST, TENSOR
+from situs._src.ir.registry.signature import ANY, HOST, NO_SIZE, TENSOR
 from situs._src.placement import explain, options
 from situs._src.placement.candidates import Assignment, assign
 from situs._src.runtime import watch
 from situs._src.runtime.eager import policy
 from situs._src.runtime.eager.allocations import counted
-from situs._src.runtime.eager.binding import BoundInputs, bind, host_value, is_host_value
+from situs._src.runtime.eager.binding import PLAIN, BoundInputs, bind, host_value, is_host_value
 from situs._src.runtime.eager.bridge import (
     STRINGS,
     TORCH_DTYPE,
@@ -57,15 +57,15 @@ from situs._src.runtime.eager.tensor import EagerTensor, wrap
 from situs._src.runtime.eager.verify import verify_dtypes, verify_shapes
 
 note = explain.recent.append
-_SMALL = 16  # host values below are axes and the like: no product of a few of them makes a large result
+_SMALL = 16  # smaller host values are axes and the like: a few of them cannot make a large result
 
 
 class Step:
-    """A decided call: ``run`` takes the inputs' values; ``place`` is where a single result lies.
+    """A resolved call: ``run`` takes the inputs' values; ``place`` is the place of a single result.
 
-    ``dtype`` is what the value of a single result has, as PyTorch says it, or NumPy for strings; None where there
-    are several results, or the signature leaves it open. ``varies`` says that it must be looked at in every call.
-    ``several`` has the same of each result, where these are several or a list.
+    ``dtype`` is PyTorch's dtype of a single result, or NumPy's for strings; None if there are several results, or the
+    signature leaves it open. ``varies`` says that it must be checked in every call. ``several`` has the same for each
+    result, if there are several or a list.
     """
 
     __slots__ = ("assignment", "dtype", "op", "place", "run", "several", "target", "types", "varies")
@@ -74,15 +74,15 @@ class Step:
         self, op: Op, types: dict[str, DType], assignment: Assignment, run: Callable[..., Any], target: Device
     ) -> None:
         self.op = op
-        self.types = types  # what the type variables of the op's signature stand for
+        self.types = types  # the dtypes of the signature's type variables
         self.assignment = assignment
         self.run = run
-        self.target = target  # the device that holds the results
+        self.target = target  # the device of the results
         self.place: Any = None
         self.dtype: Any = None
         self.varies = not assignment.kernel.settled
         promised = op.outputs[0].type if len(op.outputs) == 1 and not op.outputs[0].is_list else ANY
-        dtype = promised if isinstance(promised, DType) else types.get(promised)  # of empty lists nobody knows it
+        dtype = promised if isinstance(promised, DType) else types.get(promised)  # unknown for empty lists
         if dtype is not None:
             self.place = place(target, dtype)
             self.dtype = TORCH_DTYPE.get(dtype, STRINGS)
@@ -100,9 +100,9 @@ class Step:
         verify_dtypes(self.op, self.types, made, self.assignment)
 
     def failure(self, error: Exception, inputs: Sequence[Any], attrs: dict[str, Any]) -> Exception:
-        """The error to raise for what the kernel raised; nothing is run again.
+        """The error to raise for the kernel's exception; nothing is run again.
 
-        What is raised has no traceback, whose frames hold values.
+        The error has no traceback, whose frames would hold values.
         """
         error = error.with_traceback(None)
         if isinstance(error, OpError):
@@ -112,7 +112,7 @@ class Step:
 
 
 class State(Protocol):
-    """What ops on state need to know of it: its name and where it is."""
+    """What ops on state need to know about it: its name and place."""
 
     @property
     def name(self) -> str:
@@ -126,7 +126,7 @@ class State(Protocol):
 
     @property
     def memo(self) -> dict[Any, Step]:
-        """The steps of ops on it that are remembered."""
+        """The cached steps of ops on it."""
         ...
 
 
@@ -144,7 +144,7 @@ class OpInfo:
 def execute(
     op: Op, inputs: Sequence[Any], attrs: dict[str, Any], name: str | None = None, state: State | None = None
 ) -> Any:
-    """Runs an op now and returns its tensor, or a list of tensors.
+    """Runs an op and returns its tensor, or a list of tensors.
 
     An op on `state` (a variable) runs where the state is, whatever the scope says.
     """
@@ -175,7 +175,7 @@ def execute(
 
 
 def compute(op: Op, inputs: Sequence[Any], attrs: dict[str, Any]) -> EagerTensor:
-    """Runs an op of one result on the host, for the runtime's own use: nothing is placed, noted or logged."""
+    """Runs an op with one result on the host, for internal use: without placement, recording or logging."""
     bound = bind(op, inputs, attrs)
     kernel = op.kernel_for("CPU", bound.types)
     assert kernel is not None
@@ -185,7 +185,7 @@ def compute(op: Op, inputs: Sequence[Any], attrs: dict[str, Any]) -> EagerTensor
 
 
 def decide(op: Op, types: dict[str, DType], name: str | None) -> Assignment:
-    """Where the scopes around a call, the kernels and the devices of this process put an op."""
+    """The assignment of an op, from the enclosing scopes, its kernels and the devices of this process."""
     request = here.scope.eager_request(OpInfo(op, name))
     try:
         return assign(op, types, process.devices(), request, options.current.soft)
@@ -201,7 +201,7 @@ def _follow(op: Op, types: dict[str, DType], state: State) -> Assignment:
 
 
 def log(assignment: Assignment) -> None:
-    """Prints where an op runs, if the program wants to see it."""
+    """Prints the device of an op, if device logging is on."""
     if options.current.log:
         print(f"Executing op {assignment.op} in device {assignment.device.name}", flush=True)
 
@@ -209,16 +209,16 @@ def log(assignment: Assignment) -> None:
 def recall(
     op: Op, inputs: Sequence[Any], attrs: dict[str, Any], memo: dict[Any, Step]
 ) -> tuple[Step, list[Any]] | None:
-    """The step that a memo has for these inputs, and their values.
+    """The cached step for these inputs, and their values.
 
-    None where nothing is remembered, or an input first has to become a tensor: `execute` knows what to do.
+    None if there is none, or an input has to be converted to a tensor first: `execute` handles that.
     """
-    kinds = op.signature.kinds
+    kinds = op.kinds
     if not memo or len(inputs) != len(kinds):
         return None
     key: list[Any] = [op]
     values: list[Any] = []
-    large: list[Any] = []  # host values that could make a large result
+    large: list[Any] = []  # host values that could lead to a large result
     for kind, item in zip(kinds, inputs):  # noqa: B905 -- a keyword would cost every op a tenth of a microsecond
         if kind is TENSOR:
             held = item if type(item) is EagerTensor else holder(item)
@@ -226,14 +226,21 @@ def recall(
                 return None
             key.append(held._place)
             values.append(held._value)
-        elif kind is HOST:
-            if type(item) is int and -_SMALL < item < _SMALL:
+        elif kind is HOST or kind is NO_SIZE:
+            given_as = type(item)
+            if given_as is int:
+                if kind is HOST and not -_SMALL < item < _SMALL:
+                    large.append(item)
                 values.append(item)
                 continue
-            if not is_host_value(item):
+            if (given_as is list or given_as is tuple) and PLAIN.issuperset(map(type, item)):
+                item = tuple(item)
+            elif is_host_value(item):
+                item = host_value(item)
+            else:
                 return None
-            item = host_value(item)
-            large.append(item)
+            if kind is HOST:
+                large.append(item)
             values.append(item)
         elif type(item) is list or type(item) is tuple:
             several = [each if type(each) is EagerTensor else holder(each) for each in item]
@@ -249,7 +256,7 @@ def recall(
         given_type = attrs.get(name)
         if type(given_type) is not DType:
             return None
-        key.append(given_type.name)  # whose hash is there already
+        key.append(given_type.name)  # its hash is cached
     for name in attrs:
         if name not in op.attr_names:
             return None
@@ -258,7 +265,7 @@ def recall(
 
 
 def run_step(step: Step, values: Sequence[Any], inputs: Sequence[Any], attrs: dict[str, Any]) -> Any:
-    """Runs a remembered step on values; `inputs` are what these are of, for errors."""
+    """Runs a cached step on values; `inputs` are the original inputs, for errors."""
     op = step.op
     try:
         made = step.run(*values, **(attrs if len(attrs) == len(op.attr_names) else {**op.attrs, **attrs}))
@@ -292,7 +299,7 @@ def wrap_results(step: Step, made: object) -> Any:
 
 
 def _wrap_each(step: Step, made: object) -> list[EagerTensor] | None:
-    """Several results as tensors; None unless each is plainly what the op's signature promises."""
+    """Several results as tensors; None unless each is what the op's signature promises."""
     if type(made) is not tuple and type(made) is not list:
         return None
     promised, outputs = step.several, step.op.outputs
@@ -329,7 +336,7 @@ def _prepare(op: Op, bound: BoundInputs, decided: Assignment) -> Step:
 
 
 def _input_copies(op: str, bound: BoundInputs, device: Device) -> list[Copy | list[Copy | None] | None]:
-    """For each input: how to bring it to `device`, or None where it is there already."""
+    """For each input: how to copy it to `device`, or None if it is there already."""
     copies: list[Copy | list[Copy | None] | None] = []
     for number, item in enumerate(bound.inputs):
         if isinstance(item, EagerTensor):
@@ -344,8 +351,8 @@ def _input_copies(op: str, bound: BoundInputs, device: Device) -> list[Copy | li
 
 def _copy_of(op: str, number: int, tensor: EagerTensor, device: Device) -> Copy | None:
     if tensor._place.dtype is variant:
-        return None  # the rows of a list stay where they are
-    if tensor._place.device is not device and tensor._made_by is not None:  # else a value of the program's
+        return None  # the rows of a list are not moved
+    if tensor._place.device is not device and tensor._made_by is not None:  # else a literal of the program
         policy.check(op, number, tensor._place, device)
     copy = copier(tensor._place.device, device)
     if copy is None or watch.watcher is None:
@@ -369,7 +376,7 @@ def _apply_copy(copy: Any, value: Any) -> Any:
 
 
 def _key(op: Op, bound: BoundInputs) -> tuple[Any, ...]:
-    """What a step depends on: the op, the places of its tensors, the dtypes that the caller gave.
+    """The cache key of a step: the op, the places of its tensors, the dtypes that the caller gave.
 
     `recall` and the fast path of `runtime.dispatch` build the same key.
     """

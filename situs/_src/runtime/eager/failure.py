@@ -1,9 +1,8 @@
-"""What a kernel's exception means, in our words.
+"""Translating a kernel's exception into one of our errors.
 
-PyTorch's messages speak of its own functions. When a kernel fails, the op's shape rule is asked
-about the inputs: it knows the rule that was broken and says it. Only when the rule is content, and
-the failure is no shortage of memory or of digits, is the kernel's own message passed on, inside an
-error of ours that names the inputs.
+PyTorch's messages are about its own functions. When a kernel fails, the op's shape rule is evaluated on the inputs: it
+knows which requirement was violated and says so. Only if the rule is satisfied, and the failure is neither lack of
+memory nor of precision, the kernel's own message is passed on, in an error that names the inputs.
 """
 
 from __future__ import annotations
@@ -43,7 +42,7 @@ def translate(error: Exception, op: Op, bound: BoundInputs, attrs: Attrs, assign
     broken = _broken_rule(op, bound, attrs)
     if broken is not None:
         return broken
-    if _says(error, _NO_END):  # only now: a negative size, too, overflows
+    if _says(error, _NO_END):  # only now: a negative size overflows too
         return ResourceExhaustedError(_memory_text(error, op, bound, assignment))
     reason = _first_line(error)
     missing = [arg.name for arg, item in zip(op.inputs, bound.inputs, strict=True) if item is None]
@@ -58,7 +57,7 @@ def translate(error: Exception, op: Op, bound: BoundInputs, attrs: Attrs, assign
 
 
 def _results(op: Op, bound: BoundInputs, attrs: Attrs) -> list[tuple[TensorShape, DType]]:
-    """What was to be made; nothing where the rule does not say."""
+    """The results that were to be made; empty if the rule does not say."""
     try:
         return [result for result in results(op, bound, attrs) if result[0].is_fully_defined()]
     except Exception:
@@ -71,9 +70,9 @@ def _broken_rule(op: Op, bound: BoundInputs, attrs: Attrs) -> SitusError | None:
     try:
         infer_shapes(op, rule_inputs(bound), attrs)
     except OpError as broken:
-        return broken.in_op(op.name).with_traceback(None)  # its frames hold the inputs, and the caller holds it
+        return broken.in_op(op.name).with_traceback(None)  # its frames hold the inputs
     except Exception:
-        return None  # the rule itself could not cope; the kernel's message is the better one
+        return None  # the rule itself failed; the kernel's message is better
     return None
 
 
@@ -103,7 +102,7 @@ def _memory_text(error: Exception, op: Op, bound: BoundInputs, assignment: Assig
 
 
 def _inputs_text(op: Op, bound: BoundInputs) -> str:
-    """The inputs as the reader knows them: tensors by dtype and shape, shapes and axes by name and value."""
+    """The inputs in the user's terms: tensors by dtype and shape, shapes and axes by name and value."""
     texts: list[str] = []
     for arg, item in zip(op.inputs, bound.inputs, strict=True):
         tensors = item if isinstance(item, list) else (item,)

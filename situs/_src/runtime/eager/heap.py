@@ -1,11 +1,11 @@
-"""The host's memory between the runs of a graph: what one run has freed, the next one takes.
+"""Host memory between the runs of a graph: the next run reuses what one run has freed.
 
-glibc returns a large block to the system as soon as it is freed and asks for it anew in the next run, which then gets
-pages of zeros, one fault at a time. A training step of a small CNN spends a third of its time on that (150 ms, and 104
-without). So, when the first graph runs on the CPU, malloc is told to keep up to ``SITUS_KEEP_HEAP`` of what is free.
-Blocks of more than half of that are returned as before.
+glibc returns a large block to the system as soon as it is freed and requests it again in the next run, which then gets
+zeroed pages, one page fault at a time. A training step of a small CNN spends a third of its time on that (150 ms, and
+104 without). So, when the first graph runs on the CPU, malloc is configured to keep up to ``SITUS_KEEP_HEAP`` of free
+memory. Blocks of more than half of that are returned as before.
 
-A program that has chosen for itself, by glibc's own variables, is left alone; so are other C libraries.
+A program that has configured glibc itself, by its variables, is left alone; so are other C libraries.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import os
 
 from situs._src.base import locks, settings
 
-# Of glibc's malloc.h.
+# From glibc's malloc.h.
 M_TRIM_THRESHOLD = -1
 M_MMAP_THRESHOLD = -3
 
@@ -24,7 +24,7 @@ _is_settled = False
 
 
 def keep() -> None:
-    """Has malloc keep what graphs free, from the first call on."""
+    """Makes malloc keep the memory that graphs free, from the first call on."""
     global _is_settled
     if _is_settled:
         return
@@ -36,7 +36,7 @@ def keep() -> None:
 
 
 def _tell_malloc(kept: int) -> bool:
-    """Says how much to keep; False if the C library cannot be told."""
+    """Sets how much to keep; False if the C library does not support it."""
     mallopt = _function("mallopt")
     if mallopt is None:
         return False
@@ -45,7 +45,7 @@ def _tell_malloc(kept: int) -> bool:
 
 
 def give_back() -> None:
-    """Returns to the system what malloc keeps."""
+    """Returns the memory that malloc keeps to the system."""
     trim = _function("malloc_trim")
     if trim is not None:
         trim(0)

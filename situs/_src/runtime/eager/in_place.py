@@ -1,30 +1,31 @@
-"""Writing into what variables hold, where nobody else can see it.
+"""Updating variables' values in place, where that is not observable.
 
-Values never change once somebody has them (`runtime.eager.cell`). An optimizer changes every variable in every step,
-and would make as many new values; so it writes into a value that the cell alone holds:
+Values are immutable once they are referenced (`runtime.eager.cell`). An optimizer updates every variable in every step,
+and would allocate as many new values; so it writes into a value that only the cell references:
 
     rewrite([cell], write)
       lock        the cells, all of them
-      take out    the values: whoever reads a cell now waits for its lock
-      look        is a value held by anything else? then it is copied, and the copy is written into
+      take out    the values: readers of a cell now wait for its lock
+      look        is a value referenced elsewhere? then it is copied, and the copy is updated
       write
       put back
 
-An assignment puts another value into a cell, which costs nothing (`exchange`). Where a CUDA graph has recorded the
-memory of the old one, it is written into instead: else every assignment, such as that of Keras to its metrics at the
-beginning of an epoch, would ask for another recording.
+An assignment replaces the value in a cell, which costs nothing (`exchange`). If a CUDA graph has captured the memory of
+the old value, that memory is written to instead: otherwise every assignment, such as Keras' reset of its metrics at the
+start of an epoch, would require another capture.
 
-Whether a value is held by anything else, Python and PyTorch count: references to the tensor, and tensors that share
-its memory. Memory that PyTorch did not allocate itself (a NumPy array's, another library's) may have readers that
-nobody counts, so it is copied too.
+Whether a value is referenced elsewhere is known from the counts of Python and PyTorch: references to the tensor, and
+tensors that share its memory. Memory that PyTorch did not allocate itself (a NumPy array's, another library's) may have
+uncounted readers, so it is copied too.
 """
 
 from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from operator import attrgetter, sub
+from operator import attrgetter, is_, sub
 from typing import Any, TypeVar
+from weakref import ref
 
 import torch
 
@@ -37,15 +38,15 @@ from situs._src.runtime.eager.torch_private import storage_key, storage_use_coun
 T = TypeVar("T")
 Write = Callable[[list[torch.Tensor]], None]
 
-_acquiring = locks.lock()  # held while the locks of several cells are taken: two threads cannot wait for each other
+_acquiring = locks.lock()  # held while several cells are locked: avoids deadlocks
 
 
 def rewrite(cells: Sequence[Cell], write: Write) -> None:
-    """Changes what cells hold.
+    """Updates the values of cells.
 
     Args:
         cells: The cells, each once.
-        write: Is given one tensor for each cell, in order, and writes into them. If it fails before it has written
+        write: Called with one tensor for each cell, in order, to write into them. If it fails before it has written
             anything, nothing has changed.
 
     Raises:
@@ -55,11 +56,11 @@ def rewrite(cells: Sequence[Cell], write: Write) -> None:
 
 
 def with_values(cells: Sequence[Cell], act: Callable[[list[Any]], T]) -> T:
-    """Takes the values out of cells, does something with them and puts them back; meanwhile nobody reads them.
+    """Takes the values out of cells, calls a function with them and puts them back; readers wait meanwhile.
 
     Args:
         cells: The cells, each once.
-        act: Is given a list that alone holds the values, and may put others into it.
+        act: Called with a list that has the only references to the values, and may replace them.
 
     Returns:
         What `act` returns.
@@ -82,7 +83,7 @@ def with_values(cells: Sequence[Cell], act: Callable[[list[Any]], T]) -> T:
 def _with_values_locked(cells: Sequence[Cell], act: Callable[[list[Any]], T]) -> T:
     values: list[Any] = [cell.read() for cell in cells]
     for cell in cells:
-        cell.away = _being_written  # there is a value, though it cannot be read: readers wait for the lock
+        cell.away = _being_written  # a value exists but cannot be read: readers wait for the lock
         cell.value = None
     try:
         return act(values)
@@ -105,10 +106,10 @@ def _write(cells: Sequence[Cell], values: list[Any], write: Write) -> None:
 
 
 def exchange(cell: Cell, new: Value) -> None:
-    """Gives a cell another value; one that is recorded keeps its memory, where nothing else holds the old value.
+    """Gives a cell another value; a captured one keeps its memory, if the old value is not referenced elsewhere.
 
     Args:
-        cell: The cell, whose lock the caller has. The caller must not hold the old value any longer.
+        cell: The cell, locked by the caller. The caller must not reference the old value any more.
         new: The value.
     """
     if cell.is_recorded and _is_alike(cell.value, new):
@@ -136,7 +137,7 @@ def _being_written() -> Any:
 
 
 def copy_for(cell: Cell, value: torch.Tensor) -> torch.Tensor:
-    """A copy of the value of a cell, to be written into in its place."""
+    """A copy of the value of a cell, to be updated instead."""
     device = cell.place.device
     copy: torch.Tensor = counted(torch.clone, device, "Variable")(value)
     enter_variable(copy, device, cell.name)
@@ -144,7 +145,7 @@ def copy_for(cell: Cell, value: torch.Tensor) -> torch.Tensor:
 
 
 def with_room(cell: Cell, make: Callable[[], T]) -> T:
-    """What a function makes on the device of a cell; made again if there was no room, and some was found."""
+    """Calls a function that allocates on the device of a cell; retries it once room has been made."""
     try:
         return make()
     except SHORTAGES:
@@ -154,19 +155,19 @@ def with_room(cell: Cell, make: Callable[[], T]) -> T:
     return make()
 
 
-# Who else holds values.
+# References to values.
 
 _references: Callable[[Any], int] = sys.getrefcount
 _memory = torch.Tensor.untyped_storage
-_is_torchs = torch.UntypedStorage.resizable  # memory that came from elsewhere is not
+_is_torchs = torch.UntypedStorage.resizable  # foreign memory is not
 _size = torch.UntypedStorage.nbytes
 _needed = attrgetter("nbytes")
 
 
 def _facts(values: list[torch.Tensor]) -> list[Iterator[Any]]:
-    """Of all values: references from Python, from PyTorch, tensors in their memory, whose it is, how much is left over.
+    """For all values: references from Python, from PyTorch, tensors in their memory, its owner, and its unused rest.
 
-    They are the same for all values that nobody but the list holds; how Python calls functions decides what they are.
+    They are the same for all values that only the list references; how Python calls functions determines the numbers.
     """
     memory = list(map(_memory, values))
     shares = map(storage_use_count, map(storage_key, memory))
@@ -178,8 +179,47 @@ _ALONE = [next(fact) for fact in _facts([torch.zeros(1)])]
 _ALL_ALONE = [{fact} for fact in _ALONE]
 
 
+class Recorded:
+    """The captured memory of values, with a check before each use whether the values are still the same.
+
+    What can change while a tensor stays the same is checked every time: its references. Where the memory came from, and
+    that the value is all of it, is checked once. It references the values weakly.
+
+    Args:
+        values: The values.
+    """
+
+    def __init__(self, values: list[torch.Tensor]) -> None:
+        self.homes = [ref(value) for value in values]
+        self._keys = [storage_key(_memory(value)) for value in values]
+        self._is_known = False  # whether the memory itself has been checked
+
+    def is_alone_with(self, values: list[torch.Tensor]) -> bool:
+        """Whether these are the values, and only the list references them or shares their memory."""
+        if not all(map(is_, [home() for home in self.homes], values)):
+            return False
+        if not self._is_known:
+            self._is_known = not shared_ones(values)
+            return self._is_known
+        return _holders(values, self._keys) == _NO_OTHERS
+
+
+def _holders(values: list[torch.Tensor], keys: list[int]) -> list[set[int]]:
+    """For all values: references from Python and from PyTorch, and tensors in the memory with these keys."""
+    facts = map(_references, values), map(tensor_use_count, values), map(storage_use_count, keys)
+    return list(map(set, facts))
+
+
+def _holders_of_one() -> list[set[int]]:
+    values = [torch.zeros(1)]
+    return _holders(values, [storage_key(_memory(values[0]))])
+
+
+_NO_OTHERS = _holders_of_one()
+
+
 def shared_ones(values: list[torch.Tensor]) -> list[int]:
-    """The numbers of the values that something else holds as well, or that are only a part of their memory."""
+    """The indices of the values that are referenced elsewhere, or that are only a part of their memory."""
     if list(map(set, _facts(values))) == _ALL_ALONE:
         return []
     return [number for number, facts in enumerate(zip(*_facts(values), strict=True)) if list(facts) != _ALONE]

@@ -1,6 +1,6 @@
 """Tensors to and from other libraries through DLPack, without a copy.
 
-What is shared can be changed from the other side: a tensor made of a PyTorch tensor or a NumPy array
+Shared memory can be modified from the other side: a tensor made from a PyTorch tensor or a NumPy array
 this way sees later changes to it. Use ``tf.constant`` for a copy.
 """
 
@@ -20,13 +20,13 @@ from situs._src.runtime.eager.capsule import runs_backwards
 from situs._src.runtime.eager.tensor import EagerTensor, wrap
 
 
-def from_dlpack(source: object) -> EagerTensor:
-    """Makes a tensor that shares memory with `source`, on the device that holds it.
+def from_dlpack(dlcapsule: object) -> EagerTensor:
+    """Makes a tensor that shares memory with `dlcapsule`, on the device that holds it.
 
     Args:
-        source: Anything with ``__dlpack__`` (a PyTorch tensor, a NumPy array) or a DLPack capsule.
+        dlcapsule: Anything with ``__dlpack__`` (a PyTorch tensor, a NumPy array) or a DLPack capsule.
     """
-    value = source.detach() if isinstance(source, torch.Tensor) else _import(source)
+    value = dlcapsule.detach() if isinstance(dlcapsule, torch.Tensor) else _import(dlcapsule)
     if value.dtype not in FROM_TORCH:
         raise DTypeError(f"There is no tensor dtype for {value.dtype}.")
     device = _device_of(value)
@@ -35,11 +35,11 @@ def from_dlpack(source: object) -> EagerTensor:
     return wrap(value, place(device, FROM_TORCH[value.dtype]))
 
 
-def to_dlpack(tensor: EagerTensor) -> Any:
+def to_dlpack(tf_tensor: EagerTensor) -> Any:
     """Exports a tensor as a DLPack capsule that shares its memory."""
-    if not isinstance(tensor, EagerTensor):
-        raise ArgumentError(f"The argument to `to_dlpack` must be a TF tensor, not {type(tensor)}")
-    return tensor.__dlpack__()
+    if not isinstance(tf_tensor, EagerTensor):
+        raise ArgumentError(f"The argument to `to_dlpack` must be a TF tensor, not {type(tf_tensor)}")
+    return tf_tensor.__dlpack__()
 
 
 def _import(source: object) -> torch.Tensor:

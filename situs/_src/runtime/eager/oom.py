@@ -1,7 +1,7 @@
-"""An out-of-memory error in words: what was asked for, where, what holds the memory, and what helps.
+"""The text of an out-of-memory error: what was requested, where, what holds the memory, and what helps.
 
 OOM when allocating tensor with shape[4096,4096] and type float on .../device:GPU:0 by MatMul:
-64.0 MiB were asked for, 180.0 MiB of 200.0 MiB are held (limit 200 MiB).
+tried to allocate 64.0 MiB, with 180.0 MiB of 200.0 MiB in use (limit 200 MiB; 182.0 MiB reserved).
   160.0 MiB  RandomUniform, 2 tensors  train.py:12
    20.0 MiB  MatMul, 1 tensor          train.py:14
 """
@@ -28,27 +28,27 @@ _UNITS = {"bytes": 1, "KiB": 2**10, "MiB": 2**20, "GiB": 2**30, "TiB": 2**40}
 _ROUNDING = 0.01  # PyTorch's errors give sizes to a few digits
 _BLOCK = 20 * 2**20  # and the size of the block that it wanted to cut the tensor from
 _HINT = (
-    "Let go of tensors or use smaller ones; raise the limit; or, for a graph, have it swap: tf.memory.swap_to_host(). "
-    "tf.memory.snapshot() shows everything that is held."
+    "Free tensors or use smaller ones; raise the limit; or, for a graph, let it offload values: "
+    "tf.memory.swap_to_host(). tf.memory.snapshot() shows everything that is in use."
 )
 
 
 def is_shortage(error: BaseException) -> bool:
-    """Whether an exception says that a GPU has no room."""
+    """Whether an exception says that a GPU is out of memory."""
     return isinstance(error, SHORTAGES) or (isinstance(error, torch.AcceleratorError) and "out of memory" in str(error))
 
 
 def exhausted(error: BaseException, device: Device, op: str, like: object = None) -> ResourceExhaustedError:
-    """The error to raise in place of a shortage of memory on a GPU.
+    """The error to raise in place of an out-of-memory error of a GPU.
 
     Args:
-        error: What was raised.
-        device: Where there was no room.
-        op: What was to be made.
-        like: A value of the shape and dtype that was to be made, or a pair of these, if they are known.
+        error: The exception.
+        device: The device that ran out of memory.
+        op: The op that failed.
+        like: A value of the shape and dtype that was to be allocated, or a pair of these, if known.
     """
-    error.__traceback__ = None  # its frames hold what was refused
-    if isinstance(error, LimitReached) and error.made is not None:  # an input's copy may be what did not fit
+    error.__traceback__ = None  # its frames hold the rejected tensor
+    if isinstance(error, LimitReached) and error.made is not None:  # it may be the copy of an input
         op, shape, dtype = error.made
         like = TensorShape(shape), FROM_TORCH[dtype]
     asked = bytes_asked(error)
@@ -65,23 +65,23 @@ def _tensor_text(like: Any, asked: int | None) -> str:
     shape, dtype = like if isinstance(like, tuple) else (TensorShape(like.shape), FROM_TORCH[like.dtype])
     size = (shape.num_elements() or 0) * dtype.size
     if asked is not None and not size <= asked * (1 + _ROUNDING) <= (size + _BLOCK) * (1 + 2 * _ROUNDING):
-        return ""  # the memory was for something else, such as a kernel's own use
+        return ""  # the memory was for something else, such as a workspace
     return f" tensor with shape{brackets(shape)} and type {dtype.proto_name}"
 
 
 def _figures(error: BaseException, asked: int | None, device: Device) -> str:
-    before = "" if asked is None else f"{size_text(asked)} were asked for, "
+    before = "" if asked is None else f"tried to allocate {size_text(asked)}, with "
     usage = device.account.usage()
     held = error.held if isinstance(error, LimitReached) else usage.current
-    others = f", {size_text(held - usage.current)} of that by its other results" if held > usage.current else ""
+    others = f", {size_text(held - usage.current)} of that by the op's other results" if held > usage.current else ""
     return (
-        f"{before}{size_text(held)} of {size_text(usage.limit)} are held{others} "
-        f"({policy.of(device)}; {size_text(usage.reserved)} taken from the card)."
+        f"{before}{size_text(held)} of {size_text(usage.limit)} in use{others} "
+        f"({policy.of(device)}; {size_text(usage.reserved)} reserved)."
     )
 
 
 def bytes_asked(error: BaseException) -> int | None:
-    """How much memory was asked for in vain, if the error says so."""
+    """The size of the failed allocation, if the error has it."""
     if isinstance(error, LimitReached):
         return error.size
     found = _ASKED.search(str(error))
@@ -89,7 +89,7 @@ def bytes_asked(error: BaseException) -> int | None:
 
 
 def holder_lines(account: Account) -> list[str]:
-    """The largest holders of a device's memory, one a line, and what the others hold together."""
+    """The largest holders of a device's memory, one per line, and the total of the others."""
     held: dict[tuple[str, str], list[int]] = {}
     for holding in account.holdings():
         held.setdefault((holding.op, line_of(holding.made_at or ())), []).append(holding.size)
@@ -107,7 +107,7 @@ def _holder_line(op: str, line: str, sizes: list[int]) -> str:
 
 
 def size_text(size: int) -> str:
-    """A number of bytes for people.
+    """A human-readable number of bytes.
 
     >>> size_text(512), size_text(3 * 2**20)
     ('512 bytes', '3.0 MiB')

@@ -1,7 +1,7 @@
 """Device policy: what happens when an input is not on the device of its op.
 
-``silent`` (the default) copies it; ``warn`` copies it and says so; ``explicit`` refuses;
-``silent_for_int32`` copies int32 tensors and refuses others. Per thread, as in TensorFlow.
+``silent`` (the default) copies it; ``warn`` copies it with a warning; ``explicit`` raises an error;
+``silent_for_int32`` copies int32 tensors and raises for others. Per thread, as in TensorFlow.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ class _ThreadPolicy(threading.local):
 
 
 _thread = _ThreadPolicy()
-# Whether some thread may not copy silently: then no copying step may be kept in a shared memo.
+# Whether some thread may not copy silently: then no copying step may be cached in a shared memo.
 _ever_strict = False
 
 
@@ -55,15 +55,15 @@ def set_policy(policy: str | None) -> None:
 
 
 def copies_may_be_kept() -> bool:
-    """Whether a step that copies inputs may be remembered for all threads."""
+    """Whether a step that copies inputs may be cached for all threads."""
     return not _ever_strict
 
 
 def check(op: str, number: int, where: Place, target: Device) -> None:
-    """Applies the policy to one input that would have to be copied.
+    """Applies the policy to one input that needs a copy.
 
     Raises:
-        InvalidArgumentError: the policy refuses the copy.
+        InvalidArgumentError: the policy forbids the copy.
     """
     policy = _thread.policy
     if policy == SILENT or (policy == SILENT_FOR_INT32 and where.dtype is int32):

@@ -1,8 +1,8 @@
-"""TensorFloat-32: products of float32 on a card in less than float32's precision, as TensorFlow computes them.
+"""TensorFloat-32: products of float32 on a GPU in less than float32's precision, as TensorFlow computes them.
 
-Tensor cores take ten bits of a float32's mantissa and add up in full: several times as fast, and right to about three
-digits. TensorFlow uses them unless told not to, and so does Situs, from the first use of a card on. PyTorch has the
-same switch for the whole process, off for matrices and on for convolutions until then.
+Tensor cores use ten bits of a float32's mantissa and accumulate in full precision: several times as fast, and accurate
+to about three digits. TensorFlow uses them unless told not to, and so does Situs, from the first use of a GPU on.
+PyTorch has the same switch for the whole process, off for matrices and on for convolutions until then.
 """
 
 from __future__ import annotations
@@ -14,12 +14,12 @@ _has_card = False
 
 
 def tensor_float_32() -> bool:
-    """Whether products of float32 may be computed by tensor cores."""
+    """Whether float32 products may use tensor cores."""
     return _enabled
 
 
 def set_tensor_float_32(enabled: bool) -> None:
-    """Says whether products of float32 may be computed by tensor cores."""
+    """Sets whether float32 products may use tensor cores."""
     global _enabled
     _enabled = enabled
     if _has_card:
@@ -27,7 +27,7 @@ def set_tensor_float_32(enabled: bool) -> None:
 
 
 def apply() -> None:
-    """Tells PyTorch, when a card is first used."""
+    """Passes the setting to PyTorch, at the first use of a GPU."""
     global _has_card
     if not _has_card:
         _has_card = True

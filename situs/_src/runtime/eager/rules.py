@@ -1,4 +1,4 @@
-"""What an op's shape rule says of inputs that are there: the shapes and dtypes of its results."""
+"""Evaluating an op's shape rule on actual inputs: the shapes and dtypes of its results."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def results(op: Op, bound: BoundInputs, attrs: Attrs) -> list[tuple[TensorShape,
     """The shape and dtype of each result.
 
     Raises:
-        OpError: the rule is broken.
+        OpError: the inputs violate the rule.
     """
     shapes = infer_shapes(op, rule_inputs(bound), attrs)
     return list(zip(shapes, _dtypes(op, bound, len(shapes)), strict=True))
@@ -40,5 +40,5 @@ def _dtypes(op: Op, bound: BoundInputs, count: int) -> list[DType]:
 
 
 def size_of(shape: TensorShape, dtype: DType) -> int:
-    """The bytes of a result, as far as they are known; of strings, those of the references to them."""
+    """The bytes of a result, as far as known; for strings, those of the references to them."""
     return (shape.num_elements() or 0) * (dtype.size or _REFERENCE)

@@ -1,7 +1,7 @@
-"""Whether kernels are being shown to a compiler, in this thread: then tensors have shapes, and no elements.
+"""Whether a compiler is tracing kernels in this thread: then tensors have shapes, but no elements.
 
-A kernel that has a quick way for what it finds in memory, or hands its work to one of PyTorch's functions that a
-compiler takes as a whole, asks here first and goes the plain way: the compiler fuses that itself.
+A kernel that has a fast path for what it finds in memory, or calls one of PyTorch's functions that are opaque to a
+compiler, checks this first and takes the plain path: the compiler fuses that itself.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ _here = _Here()
 
 
 def is_shown() -> bool:
-    """Whether a compiler looks on."""
+    """Whether a compiler is tracing."""
     return _here.shown
 
 
 def number_in(scalar: torch.Tensor) -> Any:
-    """The number in a scalar tensor; None if a compiler looks on, and it is no constant."""
+    """The number in a scalar tensor; None if a compiler is tracing, and it is not a constant."""
     try:
         return scalar.item()
     except RuntimeError:
@@ -38,7 +38,7 @@ def number_in(scalar: torch.Tensor) -> Any:
 
 @contextmanager
 def to_compiler() -> Iterator[None]:
-    """Lets kernels know, while they are called, that a compiler looks on."""
+    """Tells kernels that are called inside that a compiler is tracing."""
     before, _here.shown = _here.shown, True
     try:
         yield

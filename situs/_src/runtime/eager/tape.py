@@ -1,12 +1,12 @@
 """Recording ops as they run, for their gradients.
 
-While a tape of this thread records, no op takes the short way (`base.devices.scope`): `run` runs it, and
-adds a `Record` to every tape that watches one of its inputs. A tape knows tensors by their *keys*; what it
-watches, and what was made of that, are the keys in ``tape.keys``.
+While a tape of this thread records, no op takes the fast path (`base.devices.scope`): `run` runs it, and adds a
+`Record` to every tape that watches one of its inputs. A tape identifies tensors by *keys*; the tensors it watches, and
+those computed from them, are the keys in ``tape.keys``.
 
     x, watched: key 1        y = x * x       Record(Mul, inputs (1, 1), outputs (2,), kept (x, x))
 
-A record keeps what the gradient rule of its op asks for, and no other tensor. `autodiff` goes through the
+A record keeps the residuals that the gradient rule of its op needs, and no other tensor. `autodiff` goes through the
 records backwards.
 """
 
@@ -31,7 +31,7 @@ _next_key = count(1)
 
 
 class Record:
-    """One op that ran: how to go back through it."""
+    """One op that ran: how to differentiate it."""
 
     __slots__ = ("attrs", "inputs", "kept", "op", "outputs", "rule", "scope")
 
@@ -39,38 +39,38 @@ class Record:
         self, op: Op, inputs: Keys, outputs: Sequence[int], kept: tuple[Any, ...], attrs: Mapping[str, Any]
     ) -> None:
         self.op = op
-        self.rule = op.gradient_rule  # how gradients flow back through it
-        self.inputs = inputs  # a key for each tensor input, None where nobody watches it
+        self.rule = op.gradient_rule  # its gradient rule
+        self.inputs = inputs  # a key for each tensor input, None if it is not watched
         self.outputs = outputs
         self.kept = kept
         self.attrs = attrs
-        self.scope: Scope = here.scope  # where the op was placed from, and its gradient will be
+        self.scope: Scope = here.scope  # the scope of the op, and of its gradient
 
     @property
     def name(self) -> str:
-        """What errors call it."""
+        """Its name in errors."""
         return self.op.name
 
 
 class Tape:
-    """What was recorded, in order."""
+    """The records, in order."""
 
     __slots__ = ("keys", "persistent", "records", "sees_variables", "variables")
 
     def __init__(self, sees_variables: bool = True, persistent: bool = False) -> None:
         self.records: list[Record] = []
         self.keys: set[int] = set()
-        self.persistent = persistent  # whether it may record the gradients that it computes itself
+        self.persistent = persistent  # whether it may record its own gradient computations
         self.sees_variables = sees_variables  # whether trainable variables are watched when they are read
         self.variables: dict[int, Any] = {}
 
     def watch(self, tensor: EagerTensor) -> None:
-        """Records from now on what is made of a tensor."""
+        """Records from now on what is computed from a tensor."""
         self.keys.add(key_of(tensor))
 
 
 def key_of(tensor: EagerTensor) -> int:
-    """The key of a tensor, given to it now if it has none."""
+    """The key of a tensor, assigned now if it has none."""
     found: int | None = getattr(tensor, "_key", None)
     if found is None:
         found = tensor._key = next(_next_key)
@@ -83,7 +83,7 @@ def new_key() -> int:
 
 
 def read_variable(tensor: EagerTensor, key: int, variable: Any) -> None:
-    """Notes that a tensor is what a variable holds; tapes that watch variables watch it now."""
+    """Records that a tensor is the value of a variable; tapes that watch variables watch it now."""
     tensor._key = key
     for tape in here.tapes:
         if variable.trainable and tape.sees_variables:
@@ -114,7 +114,7 @@ def run(op: Op, inputs: tuple[Any, ...], attrs: dict[str, Any], name: str | None
 
 
 def run_plain(op: Op, inputs: tuple[EagerTensor, ...], name: str | None) -> Any:
-    """The same for an op of tensors with one result and no attributes, by a remembered step if there is one."""
+    """The same for an op of tensors with one result and no attributes, with a cached step if there is one."""
     step = here.scope.memo.get((op, *[tensor._place for tensor in inputs]))
     if step is None:
         return run(op, inputs, {}, name)
@@ -154,7 +154,7 @@ def _is_tensor(item: Any, is_list: bool) -> bool:
 
 
 def _tensors(op: Op, inputs: tuple[Any, ...], attrs: dict[str, Any]) -> tuple[Any, ...]:
-    """The inputs as tensors: variables are read, which the tapes see, and other values bound to the signature."""
+    """The inputs as tensors: variables are read, which the tapes see, and other values converted."""
     inputs = tuple([_read(item) if type(item) in VARIABLES or type(item) is list else item for item in inputs])
     return inputs if _are_tensors(op, inputs) else bind(op, inputs, op.complete_attrs(attrs)).inputs
 
@@ -168,7 +168,7 @@ def _is_differentiable(made: Any) -> bool:
 
 
 def has_gradient(dtype: DType) -> bool:
-    """Whether tensors of a dtype have gradients: real and complex numbers do, and lists, which may hold some."""
+    """Whether tensors of a dtype have gradients: floats and complex numbers do, and lists, which may have some."""
     return dtype.kind in "fcv"
 
 

@@ -1,8 +1,7 @@
 """Eager tensors: values on a device.
 
-An ``EagerTensor`` holds a PyTorch tensor (for strings: a NumPy array of bytes), its `Place`,
-and the assignment of the op that made it. It never changes: ops return new tensors, which may
-share memory with their inputs.
+An ``EagerTensor`` has a PyTorch tensor (for strings: a NumPy array of bytes), its `Place`, and the assignment of the op
+that created it. It is immutable: ops return new tensors, which may share memory with their inputs.
 """
 
 from __future__ import annotations
@@ -35,15 +34,15 @@ from situs._src.runtime.eager.oom import exhausted, is_shortage
 
 
 class EagerTensor(Tensor):
-    """A tensor with a value. Made by ops, by ``tf.constant`` and by ``tf.convert_to_tensor``."""
+    """A tensor with a value. Created by ops, by ``tf.constant`` and by ``tf.convert_to_tensor``."""
 
-    # No ``__dict__``: it would cost every op 24 ns. What Keras leaves on a tensor has slots of its own.
+    # No ``__dict__``: it would cost every op 24 ns. Keras' attributes have slots of their own.
     __slots__ = ("_keras_logits", "_keras_mask", "_key", "_made_by", "_part_of", "_place", "_value", "trainable")
     _value: Value
     _place: Place
     _made_by: Assignment | None
-    _key: int  # what tapes know it by; set when one first does
-    _part_of: tuple[Any, Any]  # the variable and the index, where it is ``variable[index]``
+    _key: int  # its key in tapes; set at first use
+    _part_of: tuple[Any, Any]  # the variable and the index, if it is ``variable[index]``
 
     # What the tensor is.
 
@@ -64,12 +63,12 @@ class EagerTensor(Tensor):
 
     @property
     def device(self) -> str:
-        """The full name of the device that holds the bytes."""
+        """The full name of the tensor's device."""
         return self._place.device.name
 
     @property
     def backing_device(self) -> str:
-        """The same as ``device``: Situs reports where the bytes are."""
+        """The same as ``device``: Situs reports the actual location."""
         return self._place.device.name
 
     @property
@@ -87,13 +86,13 @@ class EagerTensor(Tensor):
         array = to_numpy(self)
         casts = dtype is not None and array.dtype != np.dtype(dtype)
         if copy is False and (casts or getattr(self._value, "is_cuda", False)):
-            raise ArgumentError("A tensor on a card, or as another dtype, reaches NumPy only by a copy.")
+            raise ArgumentError("A tensor on a GPU, or with another dtype, needs a copy to become a NumPy array.")
         if casts:
             return array.astype(dtype)
         if copy:
             return array.copy()
         view = array.view()
-        view.flags.writeable = False  # shares memory with a tensor, and tensors do not change
+        view.flags.writeable = False  # shares memory with a tensor, which is immutable
         return view
 
     def __dlpack__(self, **arguments: Any) -> Any:
@@ -170,7 +169,7 @@ class EagerTensor(Tensor):
     # As an object.
 
     def set_shape(self, shape: Any) -> None:
-        """Checks that `shape` is compatible with the shape there is."""
+        """Checks that `shape` is compatible with the tensor's shape."""
         if not self.shape.is_compatible_with(shape):
             raise ArgumentError(
                 f"Tensor's shape {self.shape} is not compatible with supplied shape {TensorShape(shape)}."
@@ -205,7 +204,7 @@ _SHOWN = 20  # rows and columns of a table
 
 
 def html_of(tensor: EagerTensor, title: str) -> str:
-    """A tensor as a notebook shows it: a table if it is small and flat enough, else NumPy's text."""
+    """A tensor's HTML in a notebook: a table if it is small and flat enough, else NumPy's text."""
     where = tensor._place.device.short_name
     caption = f"{title} of shape {tensor.shape}, {tensor.dtype.name}, on {where}"
     sizes = tuple(tensor._value.shape)
@@ -217,7 +216,7 @@ def html_of(tensor: EagerTensor, title: str) -> str:
 
 
 def wrap(value: Value, where: Place, made_by: Assignment | None = None) -> EagerTensor:
-    """Makes a tensor of a value that lies at `where`."""
+    """A tensor from a value at a place."""
     tensor = EagerTensor()
     tensor._value = value
     tensor._place = where
@@ -226,7 +225,7 @@ def wrap(value: Value, where: Place, made_by: Assignment | None = None) -> Eager
 
 
 def wrap_checked(value: Value, where: Place, made_by: Assignment | None = None) -> EagerTensor:
-    """The same for a value that a program computed, which must have the dtype that its graph promised.
+    """The same for a result of a graph, which must have the dtype that the graph promised.
 
     Raises:
         InternalError: it has another.
@@ -239,12 +238,12 @@ def wrap_checked(value: Value, where: Place, made_by: Assignment | None = None) 
 
 
 def to_numpy(tensor: EagerTensor) -> np.ndarray[Any, Any]:
-    """The value as a NumPy array that shares memory with the tensor where it lies on the host."""
+    """The value as a NumPy array that shares memory with the tensor if it is on the host."""
     return to_numpy_value(tensor._value)
 
 
 def to_numpy_value(value: Value) -> np.ndarray[Any, Any]:
-    """A kernel's value as a NumPy array that shares memory with it where it lies on the host."""
+    """A kernel's value as a NumPy array that shares memory with it if it is on the host."""
     if not isinstance(value, torch.Tensor):
         return value  # type: ignore[no-any-return]
     value = value.detach().cpu().resolve_conj().resolve_neg()
@@ -259,10 +258,10 @@ def to_numpy_value(value: Value) -> np.ndarray[Any, Any]:
 
 
 def to_client(value: Value) -> np.ndarray[Any, Any]:
-    """A kernel's value for the program: an array of its own; for a scalar, a NumPy scalar or bytes.
+    """A kernel's value for the program: a separate array; for a scalar, a NumPy scalar or bytes.
 
     Raises:
-        ResourceExhaustedError: the host has no room for the array.
+        ResourceExhaustedError: the host is out of memory.
     """
     array = to_numpy_value(value)
     try:
@@ -273,7 +272,7 @@ def to_client(value: Value) -> np.ndarray[Any, Any]:
 
 
 def copy_to(tensor: EagerTensor, device: Device, op: str = "Copy", made_at: Origin | None = None) -> EagerTensor:
-    """The tensor on another device; itself if it is there already. `copier` says what the rest is for."""
+    """The tensor on another device; itself if it is there already. For the other arguments see `copier`."""
     if tensor._place.device is device:
         return tensor
     if tensor._place.dtype is dt.string and device.type != "CPU":
@@ -298,7 +297,7 @@ def _numpy_text(tensor: EagerTensor, repr_of: bool) -> str:
     array = to_numpy(tensor)
     if array.ndim == 0:
         scalar: Any = array[()]
-        # TensorFlow shows a scalar's repr as Python's number, which spells out what float32 cannot hold.
+        # TensorFlow shows a scalar's repr as a Python number, with digits that float32 cannot hold.
         text = repr(array.item()) if repr_of or isinstance(scalar, bytes) else str(scalar)
     else:
         text = repr(array) if repr_of else str(array)

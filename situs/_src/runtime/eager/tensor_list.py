@@ -1,14 +1,14 @@
-"""The value of a list of tensors, which a graph passes around under the dtype ``variant``.
+"""The value of a tensor list, which graphs pass around under the dtype ``variant``.
 
-A list is never changed: setting a row gives another list. So that a loop which writes one row in each iteration does
-not copy all the others, the newest list holds the rows, and an older one only how it differs from the next (Baker's
-persistent arrays):
+A list is immutable: setting a row returns another list. So that a loop that writes one row per iteration does not copy
+all the others, the newest list has the rows, and an older one only its difference to the next (Baker's persistent
+arrays):
 
     older --row 1 was unset--> newer --row 2 was unset--> newest {0: a, 1: b, 2: c}
 
-Reading an older list turns these arrows round, so going back through the history of a list, as a gradient does, costs
-one step for each row. A row that was never set stands for zeros: the gradient of a list is a list with the gradients of
-the rows that have one.
+Reading an older list reverses these arrows, so going back through the history of a list, as a gradient does, costs one
+step per row. A row that was never set stands for zeros: the gradient of a list is a list with the gradients of the rows
+that have one.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ from situs._src.runtime.eager.allocations import beside
 
 
 class TensorList:
-    """Rows by number: tensors, or lists again.
+    """Rows by index: tensors, or lists again.
 
     Args:
         rows: The rows; None stands for one that is not set.
-        size: How many rows there are, set or not; as many as are given by default.
+        size: The number of rows, set or not; by default as many as are given.
     """
 
     __slots__ = ("_lock", "_newer", "_rows", "size")
@@ -36,22 +36,22 @@ class TensorList:
     def __init__(self, rows: Iterable[Any] = (), size: int | None = None) -> None:
         given = list(rows)
         self._rows: dict[int, Any] | None = {n: row for n, row in enumerate(given) if row is not None}
-        self._newer: tuple[int, Any, TensorList] | None = None  # a row as it is here, and where the others are
-        self._lock = locks.lock()  # of all lists that come of one another
+        self._newer: tuple[int, Any, TensorList] | None = None  # the row that differs, and the list with the others
+        self._lock = locks.lock()  # shared by all versions of a list
         self.size = len(given) if size is None else size
 
     def get(self, number: int) -> Any:
-        """The row with a number; None if it is not set."""
+        """The row with an index; None if it is not set."""
         with self._lock:
             return (self._own_rows() if self._rows is None else self._rows).get(number)
 
     def some(self, numbers: Iterable[int]) -> list[Any]:
-        """The rows with these numbers; None for one that is not set."""
+        """The rows with these indices; None for one that is not set."""
         with self._lock:
             return list(map((self._own_rows() if self._rows is None else self._rows).get, numbers))
 
     def with_row(self, number: int, row: object) -> TensorList:
-        """The list with another row in one place, where None leaves it unset; as much longer as that takes."""
+        """The list with one row replaced, or unset by None; extended if necessary."""
         with self._lock:
             rows = self._own_rows() if self._rows is None else self._rows
             self._newer, self._rows = (number, rows.get(number), changed := object.__new__(TensorList)), None
@@ -64,12 +64,12 @@ class TensorList:
             return changed
 
     def items(self) -> list[tuple[int, Any]]:
-        """The rows that are set, with their numbers."""
+        """The rows that are set, with their indices."""
         with self._lock:
             return list(self._own_rows().items())
 
     def rows(self) -> list[Any]:
-        """All rows in their order, None for one that is not set."""
+        """All rows in order, None for one that is not set."""
         with self._lock:
             return list(map(self._own_rows().get, range(self.size)))
 
@@ -82,7 +82,7 @@ class TensorList:
         return self.size
 
     def _own_rows(self) -> dict[int, Any]:
-        """The rows of this list; the lists on the way to them refer to it now."""
+        """The rows of this list; it becomes the newest version."""
         way: list[TensorList] = []
         holder = self
         while holder._newer is not None:
@@ -103,7 +103,7 @@ class TensorList:
 
 
 def add_lists(one: TensorList, other: TensorList) -> TensorList:
-    """The list of the sums of rows with the same number; a row that is not set counts as zeros."""
+    """The list of the sums of rows with the same index; a row that is not set counts as zeros."""
     many, few = (one, other) if one.count() >= other.count() else (other, one)
     for number, row in few.items():
         there = many.get(number)

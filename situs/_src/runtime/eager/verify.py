@@ -1,9 +1,8 @@
-"""Checking what kernels return against what their op promises.
+"""Checking kernels' results against what their op promises.
 
-Dtypes are checked in every call, the fast path's too: a kernel that a user registered may return anything, and
-what PyTorch's functions return may depend on shapes. Shapes are checked in the tests, and with
-``SITUS_VERIFY=1``: the shape rules are what graphs are built with, so a rule that disagrees with its
-kernel is a bug even where eager code never asks it.
+Dtypes are checked in every call, also on the fast path: a user's kernel may return anything, and the results of
+PyTorch's functions may depend on shapes. Shapes are checked in the tests, and with ``SITUS_VERIFY=1``: graphs are built
+with the shape rules, so a rule that disagrees with its kernel is a bug even where eager code never evaluates it.
 """
 
 from __future__ import annotations
@@ -28,7 +27,7 @@ from situs._src.runtime.eager.tensor_list import TensorList
 
 
 def verify_dtypes(op: Op, types: Mapping[str, DType], made: object, assignment: Assignment) -> None:
-    """Raises unless a kernel returned values of the number and the dtypes that the signature promises.
+    """Raises unless a kernel returned as many values, of the dtypes, as the signature promises.
 
     Raises:
         InternalError: it returned something else.
@@ -48,7 +47,7 @@ def verify_dtypes(op: Op, types: Mapping[str, DType], made: object, assignment: 
 
 
 def verify_shapes(op: Op, bound: BoundInputs, attrs: Attrs, result: Any, assignment: Assignment) -> None:
-    """Raises unless the results have the shapes that the op's shape rule gives.
+    """Raises unless the results have the shapes that the op's shape rule computes.
 
     Raises:
         InternalError: they have not, or there is no rule.
@@ -65,7 +64,7 @@ def verify_shapes(op: Op, bound: BoundInputs, attrs: Attrs, result: Any, assignm
 
 
 def dtype_of(value: object) -> DType | None:
-    """The dtype of a kernel's value; None if it is no such value."""
+    """The dtype of a kernel's value; None if it is not such a value."""
     if isinstance(value, torch.Tensor):
         return FROM_TORCH.get(value.dtype)
     if isinstance(value, TensorList):

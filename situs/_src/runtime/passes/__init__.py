@@ -1,11 +1,13 @@
-"""Passes over plans, each a file: what may be done is asked of the ops' traits.
+"""Optimization passes over plans, one file each. What a pass may do is determined by the traits of ops.
 
-reuse.py           results written over inputs that nobody needs any more
-fuse_updates.py    updates of many variables as one call
-fuse_bias.py       products with a bias as one launch
-host_sizes.py      sizes computed on the host, wherever their operations are placed
-inline_calls.py    calls of functions replaced by what they do
-regions.py         which calls can be compiled together, and why the others cannot
-accumulate.py      sums that a loop adds to in every iteration, in memory of the loop's own
-unpack.py          rows that are read from one list by known numbers, read together
+reuse.py           overwriting inputs that are no longer needed
+fuse_updates.py    fusing the updates of many variables into one call
+fuse_bias.py       fusing matrix products with their bias
+host_sizes.py      computing sizes on the host, wherever their operations are placed
+inline_calls.py    inlining function calls
+idioms.py          replacing patterns of small ops by one fused kernel
+repeats.py         finding repeated structure, to be compiled once
+regions.py         partitioning into regions for the compiler, and why other calls stay outside
+accumulate.py      in-place accumulators of loops
+unpack.py          fusing reads of one tensor list
 """

@@ -1,11 +1,11 @@
-"""Sums that a loop adds to in every iteration, kept in memory of the loop's own.
+"""In-place accumulators of loops.
 
     acc, ... = body(acc, ...)        with      acc' = acc + StridedSliceGrad(dy, t)
 
-As planned, each iteration makes zeros of the size of the sum, puts one row into it and adds the two: a loop over n
-rows moves n * n of them. But where a loop variable is used for nothing but that one addition, nobody sees the sums in
-between. So the loop takes a copy of the first one, and each iteration adds to it in place: to the part alone, for the
-ops whose kernels say how (``adds_into``).
+Without this pass, each iteration allocates zeros of the size of the sum, fills in one row and adds the two: a loop over
+n rows moves n * n of them. But if a loop variable is used only for that addition, nothing observes the intermediate
+sums. So the loop copies the initial value, and each iteration adds to it in place: only to the slice, for ops whose
+kernels know how (``adds_into``).
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _ADDS = frozenset({"AddV2"})
 
 
 class Part:
-    """What is to be added to a part of a sum, instead of a tensor with zeros around it."""
+    """A term that covers a part of a sum, instead of a tensor padded with zeros."""
 
     __slots__ = ("_add", "_values")
 
@@ -37,17 +37,17 @@ class Part:
 
 
 def accumulating(plan: Plan, results: int, parts: bool = True) -> tuple[Plan, list[int]]:
-    """The plan of the step of a loop with sums added to in place, and which of the loop variables are such sums.
+    """The plan of a loop's step with in-place accumulation, and the loop variables that are such sums.
 
     Args:
-        plan: The plan; the first values that come in, and that go out, are the loop variables.
-        results: How many these are.
-        parts: Whether parts may be added without the zeros around them.
+        plan: The plan; its first inputs and outputs are the loop variables.
+        results: The number of loop variables.
+        parts: Whether parts may be added without padding.
     """
     uses = Counter(slots_in([source for call in plan.calls for source in call.inputs]) + slots_in(plan.outputs))
     made_by = {slot: call for call in plan.calls for slot in call.outputs}
-    changed: dict[int, Call] = {}  # by the identity of the call that they stand for
-    follows: dict[int, Call] = {}  # the additions that are made at once, by the call that makes what is added
+    changed: dict[int, Call] = {}  # by the identity of the call that they replace
+    follows: dict[int, Call] = {}  # additions that follow immediately, by the call that produces the term
     sums: list[int] = []
     for number in range(results):
         source, coming = plan.outputs[number], plan.inputs[number]
@@ -62,13 +62,13 @@ def accumulating(plan: Plan, results: int, parts: bool = True) -> tuple[Plan, li
             follows[id(maker)] = call
         plain = call.function if call.anew is None else call.anew
         function = _adding(plain, call.inputs[0] == Slot(coming))
-        changed[id(call)] = replace(call, function=function, overwrites=None, anew=None)
+        changed[id(call)] = replace(call, function=function, overwrites=None, anew=plain)
         sums.append(number)
     return (_reordered(plan, changed, follows), sums) if sums else (plan, sums)
 
 
 def _is_sum(call: Call, coming: int, uses: Mapping[int, int]) -> bool:
-    """Whether a call adds something to a loop variable that nobody else uses, where no ledger counts memory."""
+    """Whether a call adds to a loop variable that has no other use, on a device whose ledger does not count memory."""
     node, account = call.node, call.device.account
     return (
         node is not None
@@ -83,7 +83,7 @@ def _is_sum(call: Call, coming: int, uses: Mapping[int, int]) -> bool:
 
 
 def _adds_into(maker: Call, plan: Plan) -> Callable[..., None] | None:
-    """How what a call makes is added without being made; None if that is not known."""
+    """How the result of a call is accumulated without being materialized; None if it cannot be."""
     node = maker.node
     if node is None or maker.takes_run or maker.overwrites is not None:
         return None
@@ -112,7 +112,7 @@ def _adding(plain: Callable[..., Any], sum_first: bool) -> Callable[..., Any]:
 
 
 def _reordered(plan: Plan, changed: Mapping[int, Call], follows: Mapping[int, Call]) -> Plan:
-    """The plan with additions of parts right behind what makes these: later, their values may be written over."""
+    """The plan with each addition right after the call that produces its term: later, the term may be overwritten."""
     moved = {id(call) for call in follows.values()}
     order: list[Call] = []
     for call in plan.calls:
@@ -129,7 +129,7 @@ def _reordered(plan: Plan, changed: Mapping[int, Call], follows: Mapping[int, Ca
 
 
 def own(values: Sequence[Any], sums: Sequence[int]) -> tuple[Any, ...]:
-    """The first values of loop variables, with copies of those that are added to in place."""
+    """The initial values of loop variables, with copies of those that are accumulated in place."""
     owned = list(values)
     for number in sums:
         if type(owned[number]) is torch.Tensor:

@@ -1,10 +1,10 @@
-"""Products with a bias as one launch, in work that is recorded.
+"""Fusing matrix products with their bias, in captured work.
 
     %2 = MatMul(%0, %1)
     %4 = BiasAdd(%2, %3)        become  %4 = addmm(%3, %0, %1)
 
-The matrix library adds a bias while it writes the product, and memory is gone through once less. Only recorded work is
-changed so (`runtime.run.cuda_graph`): its calls never fail, are not traced and not foretold.
+cuBLAS adds the bias while it writes the product, which saves one pass over memory. Only captured work is
+transformed (`runtime.run.cuda_graph`): there, calls cannot fail and are neither traced nor part of a forecast.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ _ADDS = frozenset({"AddV2", "BiasAdd"})
 
 
 def with_biases(calls: list[Call], kept: Iterable[int]) -> list[Call]:
-    """The calls, with products and the addition of a bias to them as one call.
+    """The calls, with products and bias additions fused.
 
     Args:
         calls: The calls, in order.
-        kept: The slots that somebody sees after them.
+        kept: The slots that are used after them.
     """
     uses: dict[int, int] = dict.fromkeys(kept, 2)
     for call in calls:
@@ -44,7 +44,7 @@ def with_biases(calls: list[Call], kept: Iterable[int]) -> list[Call]:
 
 
 def _product_before(made: list[Call], call: Call, uses: dict[int, int]) -> int | None:
-    """Where the product stands that a call adds a bias to, and nothing else takes; None if there is none."""
+    """The position of the product that a call adds a bias to, if it has no other use; None if there is none."""
     if call.node is None or call.node.type not in _ADDS or len(call.inputs) != 2:
         return None
     product = call.inputs[0]
@@ -55,7 +55,7 @@ def _product_before(made: list[Call], call: Call, uses: dict[int, int]) -> int |
         if product.number in other.outputs:
             return place if _is_product(other.node) and other.device is call.device else None
         if other.reads is None and (other.node is None or ALIAS not in other.node.op_def.traits):
-            return None  # it might write over what the product is made of
+            return None  # it might overwrite the inputs of the product
     return None
 
 
@@ -68,7 +68,7 @@ def _is_bias(node: Operation) -> bool:
 
 
 def _is_product(node: Operation | None) -> bool:
-    """Whether an operation is the product of rows, in any number of dimensions, and a matrix."""
+    """Whether an operation multiplies rows, in any number of dimensions, by a matrix."""
     if node is None or node.type != "MatMul" or not node.outputs[0].dtype.is_floating:
         return False
     attrs = node.attrs

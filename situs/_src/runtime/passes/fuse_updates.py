@@ -1,16 +1,16 @@
-"""Updates of many variables as one call: what optimizers end every step with.
+"""Fusing the updates of many variables into one call, as at the end of every training step.
 
     %7 = ApplyAdam(w, w/m, w/v, lr, %5)
-    %8 = ApplyAdam(b, b/m, b/v, lr, %6)         become one call, where the last of them stands
+    %8 = ApplyAdam(b, b/m, b/v, lr, %6)         become one call, at the position of the last
 
-Updates are joined that do the same with the same values for learning rates and such, on one device. The joined
-call looks like the last of them to whoever goes through the plan; its gradient is a list, and what belongs to the
-others stands behind it:
+Updates are fused if they are the same op with the same hyperparameters (learning rate and so on) on one device. To
+other passes, the fused call looks like the last of them; its gradient argument is a list that also contains the
+arguments of the others:
 
     ApplyAdam(b, b/m, b/v, lr, [%6, w, w/m, w/v, %5])
 
-An update may be put off until the last one only if nothing in between waits for it, or has to do with the same
-variables: a plan says in which order things are done to a variable by the order of its calls alone.
+An update may be delayed until the last one only if nothing in between depends on it or uses the same
+variables: the order of accesses to a variable is given by the order of calls alone.
 """
 
 from __future__ import annotations
@@ -30,11 +30,11 @@ Root = Callable[[SymbolicTensor], Any]
 
 
 class Update(Protocol):
-    """The function of an update that may be joined with others."""
+    """The function of an update that can be fused with others."""
 
-    states: int  # how many of the inputs, the first ones, are states
-    joint: int  # which input is the variable's own besides
-    kind: Hashable  # what is the same for updates that may be joined; None if none may
+    states: int  # how many of the first inputs are states
+    joint: int  # the other input that is specific to the variable
+    kind: Hashable  # the key of updates that may be fused; None if they may not
 
     def __call__(self, *inputs: Any) -> Any:
         """Makes one update."""
@@ -42,17 +42,17 @@ class Update(Protocol):
 
     @property
     def together(self) -> Callable[..., Any]:
-        """The function that makes joined updates."""
+        """The function of fused updates."""
         ...
 
 
 def join(calls: list[Call], outputs: Sequence[Source], root: Root) -> list[Call]:
-    """The calls of a plan with updates joined.
+    """The calls of a plan with updates fused.
 
     Args:
         calls: The calls, in order.
-        outputs: What the plan returns.
-        root: Gives the variable behind a tensor that stands for state, or for what it holds.
+        outputs: The results of the plan.
+        root: Returns the variable behind a tensor that stands for its state or value.
     """
     updates = [call for call in calls if hasattr(call.function, "joint")]
     if not updates:
@@ -63,7 +63,7 @@ def join(calls: list[Call], outputs: Sequence[Source], root: Root) -> list[Call]
 
 
 def _bring_to_host(updates: Iterable[Call]) -> None:
-    """Has hyperparameters that are constants lie on the host, where kernels read them without waiting for a card."""
+    """Keeps constant hyperparameters on the host, where kernels read them without synchronizing with a GPU."""
     known: dict[Literal, Literal] = {}
     for call in updates:
         for number, source in _hyper(call):
@@ -74,7 +74,7 @@ def _bring_to_host(updates: Iterable[Call]) -> None:
 
 
 def _hyper(call: Call) -> list[tuple[int, Source]]:
-    """The inputs that are the same for updates that are joined."""
+    """The inputs that fused updates have in common."""
     function: Update = call.function  # type: ignore[assignment]
     own = {*range(function.states), function.joint}
     return [(number, source) for number, source in enumerate(call.inputs) if number not in own]
@@ -84,11 +84,11 @@ def _is_scalar(value: object) -> bool:
     return isinstance(value, torch.Tensor) and not value.ndim
 
 
-# Which updates go together.
+# Which updates are fused.
 
 
 class _Groups:
-    """Goes through the calls and keeps, for each kind of update, those that may be made together so far."""
+    """Goes through the calls and keeps, for each kind of update, the group that can be fused so far."""
 
     def __init__(self, calls: Sequence[Call], outputs: Sequence[Source], root: Root) -> None:
         self.calls = calls
@@ -99,7 +99,7 @@ class _Groups:
         self.groups: list[list[int]] = []
 
     def found(self) -> list[list[int]]:
-        """The numbers of the calls that go together."""
+        """The numbers of the calls in each group."""
         for number, call in enumerate(self.calls):
             self._see(number, call)
         return self.groups
@@ -118,7 +118,7 @@ class _Groups:
         self.open[key].add(number, variables)
 
     def _variables(self, call: Call) -> set[Any] | None:
-        """The variables that a call has to do with; None if that cannot be told."""
+        """The variables that a call uses; None if unknown."""
         node = call.node
         if call.reads is not None:
             return {self.root(tensor) for tensor in call.reads.outputs}
@@ -130,7 +130,7 @@ class _Groups:
         return {self.root(value) for arg, value in pairs if arg.is_ref} or None
 
     def _key(self, call: Call) -> Hashable:
-        """What updates must have in common; None for what is no update, or whose result is used."""
+        """What updates must have in common; None for a call that is not an update, or whose result is used."""
         kind = getattr(call.function, "kind", None)
         if kind is None or not self.used.isdisjoint(call.outputs):
             return None
@@ -139,14 +139,14 @@ class _Groups:
 
 
 class _Group:
-    """Updates that may be made together, and what must not come between them."""
+    """Updates that may be fused, and what must not come between them."""
 
     def __init__(self) -> None:
         self.members: list[int] = []
         self._variables: set[Any] = set()
 
     def is_met_by(self, before: Iterable[int], variables: set[Any]) -> bool:
-        """Whether a call waits for a member, or has to do with its variables."""
+        """Whether a call depends on a member, or uses its variables."""
         return not set(self.members).isdisjoint(before) or not self._variables.isdisjoint(variables)
 
     def add(self, number: int, variables: set[Any]) -> None:
@@ -156,7 +156,7 @@ class _Group:
 
 
 def _identity(source: Source) -> Hashable:
-    """What two sources of the same value have in common."""
+    """A key that is equal for two sources of the same value."""
     if isinstance(source, Slot):
         return source
     if isinstance(source, Literal):
@@ -164,11 +164,11 @@ def _identity(source: Source) -> Hashable:
     return tuple(_identity(item) for item in source)
 
 
-# One call in the place of several.
+# One call instead of several.
 
 
 def _joined(calls: list[Call], groups: Sequence[Sequence[int]]) -> list[Call]:
-    place = {number: group[-1] for group in groups for number in group}  # where an update will be
+    place = {number: group[-1] for group in groups for number in group}  # the new position of an update
     made = {group[-1]: _together([calls[number] for number in group]) for group in groups}
     kept = [number for number in range(len(calls)) if place.get(number, number) == number]
     renumbered = {old: new for new, old in enumerate(kept)}

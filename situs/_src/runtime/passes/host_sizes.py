@@ -1,11 +1,11 @@
-"""Sizes are computed on the host, wherever their operations are placed.
+"""Computing sizes on the host, wherever their operations are placed.
 
-    %3 = Shape(%2)                 GPU:0, but what it returns lies on the host
-    %4 = StridedSlice(%3, 0)       placed on GPU:0 as well: by its kernel the size would go to the card and back
+    %3 = Shape(%2)                 GPU:0, but its result is on the host
+    %4 = StridedSlice(%3, 0)       placed on GPU:0 as well: its kernel would copy the size to the GPU and back
 
-The host asks for sizes to order the next kernel, and would wait for the card each time. So integers that are made of
-nothing but sizes and constants are computed by the CPU's kernels, as TensorFlow keeps small integers in the host's
-memory. The ops that count have traits: `SHAPE_ONLY` and `SIZE_ARITHMETIC`.
+The host needs sizes to launch the next kernel, and would have to synchronize with the GPU each time. So integers
+computed from sizes and constants only are computed by CPU kernels, just as TensorFlow keeps small integers in host
+memory. The ops concerned have the traits `SHAPE_ONLY` and `SIZE_ARITHMETIC`.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ from situs._src.runtime.eager.bridge import host
 
 
 class Sizes:
-    """The tensors of a plan that are sizes, or made of sizes."""
+    """The tensors of a plan that are sizes, or computed from sizes."""
 
     def __init__(self) -> None:
         self._known: set[SymbolicTensor] = set()
 
     def placed(self, node: Operation, assignment: Assignment) -> Assignment:
-        """Where an operation is computed: on the host if it computes sizes, else where it was placed."""
+        """The device of an operation: the host if it computes sizes, else where it was placed."""
         if SHAPE_ONLY in node.op_def.traits:
             if assignment.kernel.host_output:
                 self._known.update(node.outputs)

@@ -1,18 +1,17 @@
-"""Calls of functions replaced by what the functions do: a plan of a function that calls others is one list of calls.
+"""Inlining function calls: the plan of a function that calls others is one flat list of kernel calls.
 
     %1 = IteratorGetNext(%0)                          %1 = IteratorGetNext(%0)
     %3 = PartitionedCall(%1 | %2)     becomes         %5 = MatMul(%1, %2)
     %4 = OptionalFromValue(%3)                        %6 = Relu(%5)
                                                       %4 = OptionalFromValue(%6)
 
-What comes after sees all of it: memory is reused across the border of a function, threads run its calls beside others,
-errors and traces name its operations, and on a card the training step of Keras' `fit`, which is a function called by a
-function, is captured with its variables.
+Later passes see through function boundaries: memory is reused across them, threads run the function's calls in parallel
+with others, errors and traces name its operations, and on a GPU the training step of Keras' `fit`, which is a function
+called by a function, is captured with its variables.
 
-The calls of a function wait for what its call waited for, and what waited for the call waits for all of them. Where a
-plan may run on several threads, what a function does to variables and to the world keeps its order. A call stays as
-it is if an operation of its function is in the plan already with another kernel or device: a plan has one assignment
-for each operation.
+The inlined calls inherit the dependencies of the function call, and what depended on the call depends on all of them.
+If a plan may run on several threads, the function's side effects keep their order. A call is not inlined if an
+operation of its function is already in the plan with another kernel or device: a plan has one assignment per operation.
 """
 
 from __future__ import annotations
@@ -33,11 +32,11 @@ from situs._src.runtime.run.control_flow import FunctionCall, Held
 
 
 def inline_calls(plan: Plan, side_by_side: bool = False) -> Plan:
-    """The plan with the calls of functions replaced by the calls in them; the plan itself if it calls none.
+    """The plan with function calls inlined; the plan itself if there are none.
 
     Args:
         plan: The plan.
-        side_by_side: Whether calls that do not wait for each other may run at the same time.
+        side_by_side: Whether independent calls may run in parallel.
     """
     if not any(isinstance(call.function, FunctionCall) for call in plan.calls):
         return plan
@@ -51,23 +50,23 @@ def inline_calls(plan: Plan, side_by_side: bool = False) -> Plan:
 
 
 class _Inliner:
-    """A plan, while it is made of another one and of those of functions that it calls."""
+    """A plan while it is built from another one and from those of the functions it calls."""
 
     def __init__(self, plan: Plan, side_by_side: bool) -> None:
         self._plan = plan
         self._side_by_side = side_by_side
         self._calls: list[Call] = []
         self._slots = plan.slots
-        self._results: dict[int, Source] = {}  # of calls that are gone: what their slots are now
-        self._numbers: list[list[int]] = []  # for each call of the plan, the calls that stand for it now
-        self._copies: dict[tuple[int, Device], int] = {}  # a value that was brought to a device stays there
+        self._results: dict[int, Source] = {}  # of removed calls: what their slots are now
+        self._numbers: list[list[int]] = []  # for each call of the plan, the calls that replace it
+        self._copies: dict[tuple[int, Device], int] = {}  # values copied to a device
         self._called = {call.node for call in plan.calls if isinstance(call.function, FunctionCall)}
         self._assignments = {node: each for node, each in plan.assignments.items() if node not in self._called}
         self._placed = dict(plan.placed)
         self._changes_state, self._as_known = plan.changes_state, plan.as_known
 
     def may_join(self, function: FunctionCall) -> bool:
-        """Whether no operation of a function is there with another assignment, and no loop in it draws numbers."""
+        """Whether no operation of a function has another assignment here, and no loop in it draws random numbers."""
         inner, known = function.parts[0].plan, self._assignments
         if function.draws and any(_draws(call) and isinstance(call.function, Held) for call in inner.calls):
             return False
@@ -85,7 +84,7 @@ class _Inliner:
             self._copies.setdefault((inputs[0].number, call.device), call.outputs[0])
 
     def join(self, call: Call, function: FunctionCall) -> None:
-        """Adds the calls of a function in the place of its call."""
+        """Inlines the calls of a function."""
         inner = function.parts[0].plan
         given = [_with(source, self._results) for source in call.inputs]
         sources = dict(zip(inner.inputs, function.arguments_of(given), strict=True))
@@ -147,7 +146,7 @@ def _draws(call: Call) -> bool:
 
 
 def _in_function(call: Call, caller: Operation) -> Call:
-    """A call that draws random numbers, from the streams of the operation that called its function."""
+    """A call that draws random numbers, with the streams of the operation that called its function."""
     function = call.function
     return replace(call, function=lambda run, *values: function(run.inside(caller), *values))
 
@@ -157,7 +156,7 @@ def _are_alike(one: Assignment, other: Assignment) -> bool:
 
 
 def _with(source: Source, known: Mapping[int, Source]) -> Source:
-    """A source with some slots replaced by others, or by values that are known."""
+    """A source with some slots replaced by others, or by known values."""
     if isinstance(source, Slot):
         found = known.get(source.number, source)
         if source.host and isinstance(found, Slot):
@@ -171,5 +170,5 @@ def _with(source: Source, known: Mapping[int, Source]) -> Source:
 
 
 def _number(source: Source) -> int:
-    assert isinstance(source, Slot)  # what is overwritten was made by a call
+    assert isinstance(source, Slot)  # an overwritten value was made by a call
     return source.number

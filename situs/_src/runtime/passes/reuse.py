@@ -1,20 +1,20 @@
-"""Results written over inputs: the memory of a value that nobody needs any more goes on to the next one.
+"""Buffer reuse: a result overwrites an input that is no longer needed.
 
     %2 = MatMul(%0, %1)
     %3 = AddV2(%2, b)      written over %2
-    %4 = Relu(%3)          written over %3: the three results are one piece of memory
+    %4 = Relu(%3)          written over %3: all three results share one buffer
 
 A value may be overwritten by the call that reads it last, if
 
-- it is memory of its own: made in this plan by an operation whose results are fresh (`ir.registry.traits`), and read
-  only by such, which keep no view of it. What is fed or fetched, constants, copies and what variables hold are thus
-  never touched;
-- the result surely has its dtype and shape: it is element-wise, and the other inputs broadcast into it.
+- it owns its memory: it was produced in this plan by an operation whose results are fresh (`ir.registry.traits`), and
+  is read only by such operations, which keep no view of it. So feeds, fetches, constants, copies and values of
+  variables are never touched;
+- the result is known to have its dtype and shape: the op is elementwise, and the other inputs broadcast into it.
 
-How to write over an input is known of PyTorch's own functions; other kernels' ops have a rule (`Op.in_place`).
+How to overwrite an input is known for PyTorch's own functions; for other kernels, the op has a rule (`Op.in_place`).
 
-Where calls run side by side, the one that overwrites waits for the others that read the value. It does not wait
-for products, which take long: then it makes memory of its own.
+If calls run in parallel, the overwriting call waits for the other readers of the value. It does not wait
+for slow ones such as matrix products: then it allocates memory of its own.
 """
 
 from __future__ import annotations
@@ -36,17 +36,17 @@ NOT_TORCHS = WIDE_UNSIGNED | STRING  # their kernels are NumPy's
 
 
 def overwrite(calls: Sequence[Call], outputs: Sequence[Source], placed: Placed) -> None:
-    """Lets element-wise calls of a plan write their results over inputs, where that is safe.
+    """Makes elementwise calls of a plan overwrite inputs, where that is safe.
 
     Args:
         calls: The calls, in order; those that overwrite get another function, and wait for other readers.
-        outputs: What the plan returns.
+        outputs: The results of the plan.
         placed: The kernels of the operations.
     """
     values = _Values(calls, outputs, placed)
     for number, call in enumerate(calls):
         if call.overwrites is not None:
-            continue  # in the plan of a function that was called
+            continue  # inlined from a function
         for place, slot in _inputs(call):
             function = overwriting(call, placed, place) if values.may_go(slot, number) else None
             if function is not None:
@@ -56,7 +56,7 @@ def overwrite(calls: Sequence[Call], outputs: Sequence[Source], placed: Placed) 
 
 
 def _inputs(call: Call) -> Iterator[tuple[int, int]]:
-    """The inputs that a call might overwrite: their places and slots."""
+    """The inputs that a call might overwrite: their positions and slots."""
     places = () if call.node is None else _places(call.node)
     sources = _flat(call) if places else ()
     for place in places:
@@ -66,7 +66,7 @@ def _inputs(call: Call) -> Iterator[tuple[int, int]]:
 
 
 def _places(node: Operation) -> tuple[int, ...]:
-    """The inputs that the result of an operation may take the place of."""
+    """The inputs that the result of an operation may overwrite."""
     if node.op_def.in_place_rule is not None:
         return node.op_def.in_place_rule.places
     return tuple(range(len(node.op_def.inputs))) if ELEMENTWISE in node.op_def.traits else ()
@@ -77,11 +77,11 @@ def _flat(call: Call) -> Sequence[Source]:
     return first if isinstance(first, list) else call.inputs
 
 
-# Whether a value may go.
+# Whether a value may be overwritten.
 
 
 class _Values:
-    """Who makes each value of a plan, and who reads it."""
+    """The producer and the readers of each value of a plan."""
 
     def __init__(self, calls: Sequence[Call], outputs: Sequence[Source], placed: Placed) -> None:
         self.calls = calls
@@ -94,7 +94,7 @@ class _Values:
         self.returned = set(slots_in(outputs))
 
     def may_go(self, slot: int, number: int) -> bool:
-        """Whether a value is memory of its own, and this call the last to read it, and reads it once."""
+        """Whether a value owns its memory, and this call is the last to read it, and reads it once."""
         others = self.readers[slot][:-1]
         if number in others or slot in self.returned or not self._is_own(slot, number):
             return False
@@ -103,7 +103,7 @@ class _Values:
     def _is_own(self, slot: int, number: int) -> bool:
         maker = self.maker.get(slot)
         if maker is None:
-            return False  # it came in
+            return False  # an input of the plan
         call = self.calls[maker]
         if call.node is None or call.device is not self.calls[number].device:
             return False
@@ -117,13 +117,13 @@ class _Values:
         return node is not None and node.op_def.is_fresh(node) and self.placed[node].kernel.keeps_traits
 
     def _is_long_wait(self, other: int, number: int) -> bool:
-        """Whether another reader takes long and may go on beside this call."""
+        """Whether another reader takes long and may run in parallel with this call."""
         node = self.calls[other].node
         return node is not None and PRODUCT in node.op_def.traits and not self._before[number] >> other & 1
 
     @cached_property
     def _before(self) -> list[int]:
-        """For each call the calls that are over when it begins, as the bits of a number."""
+        """For each call the calls that have finished when it starts, as a bit mask."""
         found: list[int] = []
         for call in self.calls:
             bits = 0
@@ -133,11 +133,11 @@ class _Values:
         return found
 
 
-# How a result is written over an input.
+# How a result overwrites an input.
 
 
 class Over:
-    """One of PyTorch's functions, with the result written over one of its inputs."""
+    """One of PyTorch's functions, with its result written into one of its inputs."""
 
     __slots__ = ("function", "place")
 
@@ -146,17 +146,17 @@ class Over:
         self.place = place
 
     def __call__(self, *values: Any) -> Any:
-        """Calls the function and returns the input that it has overwritten."""
+        """Calls the function and returns the overwritten input."""
         return self.function(*values, out=values[self.place])
 
 
 def overwriting(call: Call, placed: Placed, place: int) -> Function | None:
-    """The function that makes a call's result in the memory of an input; None if there is none, or it may not fit.
+    """The function that computes a call's result in the memory of an input; None if there is none, or it may not fit.
 
     Args:
         call: The call of an operation.
         placed: The kernels of the operations.
-        place: Which input: its place in the list, for an op that takes a list.
+        place: Which input: its index in the list, for an op that takes a list.
     """
     node = call.node
     if node is None or not _fits(node, place):
@@ -171,7 +171,7 @@ def overwriting(call: Call, placed: Placed, place: int) -> Function | None:
 
 
 def _fits(node: Operation, place: int) -> bool:
-    """Whether the result surely has the dtype and the shape of an input."""
+    """Whether the result certainly has the dtype and shape of an input."""
     dtype = node.outputs[0].dtype
     if node.inputs[place].dtype is not dtype or dtype in NOT_TORCHS:
         return False
@@ -183,7 +183,7 @@ def _fits(node: Operation, place: int) -> bool:
 
 
 def _broadcasts(shape: TensorShape, into: TensorShape) -> bool:
-    """Whether a tensor of one shape surely broadcasts into another shape without changing it."""
+    """Whether a tensor of one shape certainly broadcasts into another shape without changing it."""
     if shape.rank is None or (shape.rank and into.rank is None):
         return False
     if not shape.rank:
@@ -197,7 +197,7 @@ def _is_torch(function: Function) -> bool:
 
 
 def _of_torch(function: Function, place: int, takes_out: bool) -> Function | None:
-    """The form of one of PyTorch's functions that overwrites an input: the in-place one, which is for the first."""
+    """The in-place variant of one of PyTorch's functions, which overwrites the first input."""
     name = f"{function.__name__}_"
     found: Function | None = getattr(torch.Tensor, name, None) or getattr(torch, name, None)
     if place == 0 and found is not None:

@@ -1,10 +1,10 @@
-"""Rows that are read from one list by numbers known beforehand, read together.
+"""Fusing reads of several rows of one tensor list with constant indices.
 
     %12 = TensorListGetItem([%10], 0)                 %12, %20, %21 = unpack %10
     %20 = TensorListGetItem([%10], 1)        ->
     %21 = TensorListGetItem([%10], 2)
 
-The gradient of a loop reads in every iteration what the one on the way there saved (`autodiff.residuals`), ten values
+The gradient of a loop reads the residuals of each forward iteration (`autodiff.residuals`), often ten values
 or more; each read is a call that costs as much as a small kernel.
 """
 
@@ -22,13 +22,13 @@ from situs._src.runtime.plan.plan import Call, Literal, Plan, Slot
 
 
 def unpacked(plan: Plan) -> Plan:
-    """The plan with such rows read together, where the first of them was; the plan itself if there are none."""
+    """The plan with such reads merged, at the position of the first; the plan itself if there are none."""
     groups: dict[tuple[int, Device], list[int]] = {}
     for number, call in enumerate(plan.calls):
         rows = _rows_read(call)
         if rows is not None:
             groups.setdefault((rows, call.device), []).append(number)
-    stands_for: dict[int, int] = {}  # for each call that is read with another one, the number of that
+    stands_for: dict[int, int] = {}  # for each merged call, the number of the one it is merged into
     together: dict[int, Call] = {}
     for (rows, device), numbers in groups.items():
         if len(numbers) > 1:
@@ -49,7 +49,7 @@ def unpacked(plan: Plan) -> Plan:
 
 
 def _rows_read(call: Call) -> int | None:
-    """The slot of the list that a call reads a row of by a number that is known; None if it is no such call."""
+    """The slot of the list from which a call reads a row with a known index; None if it is not such a call."""
     if call.node is None or call.node.type != "TensorListGetItem" or call.takes_run or call.after:
         return None
     rows, index = call.inputs

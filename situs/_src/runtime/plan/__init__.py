@@ -1,11 +1,11 @@
-"""Plans: the calls of kernels that a run makes, in order, with the copies between devices.
+"""Plans: the kernel calls of a run, in order, with the copies between devices.
 
     prune     which operations the fetches need, given the feeds          prune.py
     place     which device each gets                                      placement/placer.py
-    plan      calls of kernels in order, copies between devices           planner.py, kernels.py, transfer.py
-    passes    what makes plans cheaper                                    runtime/passes
+    plan      kernel calls in order, copies between devices               planner.py, kernels.py, transfer.py
+    passes    optimizations                                               runtime/passes
     run       in one thread, in many, as TorchScript or a CUDA graph      runtime/run
     abstract  how much memory a plan will take, without running it        runtime/abstract
 
-A plan depends only on what is fetched and fed, so it is made once and kept.
+A plan depends only on the fetches and feeds, so it is built once and cached.
 """

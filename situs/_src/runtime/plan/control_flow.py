@@ -1,8 +1,8 @@
-"""Branches, loops and calls of functions: planning operations that hold graphs.
+"""Branches, loops and function calls: planning operations that contain graphs.
 
-Each graph they hold is placed and planned like any other, with the captured tensors as what comes in, and
-becomes a function of its own. A branch or a loop is then a call like any other: `runtime.run.control_flow` asks for the
-truth of a scalar on the host and calls those.
+Each of their graphs is placed and planned like any other, with the captured tensors as inputs, and
+becomes a function of its own. A branch or a loop is then a call like any other: `runtime.run.control_flow` reads the
+condition on the host and calls these functions.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 
 def prepare(node: Operation, assignment: Assignment, builder: Builder) -> tuple[Held, bool, list[Source]]:
-    """The function of an operation that holds graphs, that it takes the run, and its inputs."""
+    """The function of an operation that contains graphs, that it takes the run, and its inputs."""
     holder = _Holder(node, assignment.device, builder)
     held = {"If": holder.branch, "While": holder.loop}.get(node.type, holder.call)()
     return held, True, _inputs(node, builder)
@@ -41,17 +41,23 @@ def prepare(node: Operation, assignment: Assignment, builder: Builder) -> tuple[
 
 def assignments_in(plan: Plan) -> Iterable[Assignment]:
     """Where everything in a plan goes, what is in branches, loops and called functions included."""
+    return (assignment for _, assignment in assigned_in(plan))
+
+
+def assigned_in(plan: Plan) -> Iterable[tuple[Operation, Assignment]]:
+    """The same, with the operations."""
     for call in plan.calls:
         if call.node is not None:
-            yield plan.assignments[call.node]
+            yield call.node, plan.assignments[call.node]
         if isinstance(call.function, Held):
-            yield from call.function.assignments
+            for part in call.function.parts:
+                yield from assigned_in(part.plan)
 
 
 def _inputs(node: Operation, builder: Builder) -> list[Source]:
-    """Predicates are read on the host; arguments, loop variables and captured tensors come as they are, where they are.
+    """Predicates are read on the host; arguments, loop variables and captures are passed as they are, on their devices.
 
-    Captured variables come as their cells, so that a branch or an iteration of a loop sees what was assigned before it.
+    Captured variables are passed as cells, so that a branch or an iteration of a loop sees earlier assignments.
     """
     first, captured = node.args
     if node.type == "If":
@@ -69,43 +75,40 @@ def _is_state(tensor: SymbolicTensor, builder: Builder) -> bool:
 
 
 class _Holder:
-    """An operation that holds graphs, while its function is made."""
+    """An operation that contains graphs, while its function is built."""
 
     def __init__(self, node: Operation, device: Device, builder: Builder) -> None:
         self.node = node
         self.device = device
         self.builder = builder
-        self.assignments: list[Assignment] = []
 
     def branch(self) -> Held:
-        """What takes the predicate, and what both branches use."""
+        """A function of the predicate and of what both branches use."""
         outside = self.node.args[1]
         residuals = zip(*self.node.residuals, strict=True) if self.node.residuals else ((), ())
         pairs = zip(("then_branch", "else_branch"), residuals, strict=True)
         parts = [self._part(self.node.attrs[name], [], outside, residuals=further) for name, further in pairs]
-        return Branch(self.node, parts, self.assignments)
+        return Branch(self.node, parts)
 
     def call(self) -> Held:
-        """What takes the arguments, and what else the called function uses."""
+        """A function of the arguments and captures of the called function."""
         arguments, outside = self.node.args
         homes = [self.builder.homes[tensor] for tensor in arguments]
         residuals = [tensor for (tensor,) in self.node.residuals]
         part = self._part(self.node.attrs["f"], homes, outside, residuals=residuals)
-        return FunctionCall(self.node, [part], self.assignments)
+        return FunctionCall(self.node, [part])
 
     def loop(self) -> Held:
-        """What takes the first values of the loop variables, and what else the loop uses."""
+        """A function of the initial loop variables and of the captures of the loop."""
         node = self.node
         states, outside = node.args
         homes = [self.builder.homes[tensor] for tensor in states]
         test = self._part(node.attrs["cond"], homes, outside, [host()])
-        saves = len(node.outputs) > len(
-            states
-        )  # a gradient needs values from inside: see situs._src.autodiff.residuals
+        saves = len(node.outputs) > len(states)  # residuals for a gradient: see situs._src.autodiff.residuals
         residuals = [tensor for (tensor,) in node.residuals] if saves else None
         step, sums = self._step(node.attrs["body"], homes, outside, residuals)
         moves = [self._move(tensor, home) for tensor, home in zip(states, homes, strict=True)]
-        return Loop(node, [test, step], self.assignments, moves, saves, sums)
+        return Loop(node, [test, step], moves, saves, sums)
 
     def _step(
         self,
@@ -114,7 +117,7 @@ class _Holder:
         outside: Sequence[SymbolicTensor],
         saved: Sequence[SymbolicTensor] | None,
     ) -> tuple[Part, list[int]]:
-        """What one iteration of a loop does, and which of the loop variables are sums that it adds to in place."""
+        """One iteration of a loop, and the loop variables that are sums accumulated in place."""
         step = self._part(graph, homes, outside, homes, saved=saved)
         plan, sums = accumulating(step.plan, len(homes), parts=not verifying())
         quick = unpacked(plan)
@@ -123,7 +126,7 @@ class _Holder:
         return replace(step, plan=plan, function=emit(quick, checking(quick) if verifying() else None).function), sums
 
     def _move(self, tensor: SymbolicTensor, home: Device) -> Callable[[Any], Any] | None:
-        """How a loop variable gets from where it is during the loop to where the results of the loop are."""
+        """How a loop variable is copied from its device in the loop to the device of the loop's results."""
         return transfer(home, self.device, tensor.dtype)
 
     def _part(
@@ -135,15 +138,15 @@ class _Holder:
         residuals: Sequence[SymbolicTensor] = (),
         saved: Sequence[SymbolicTensor] | None = None,
     ) -> Part:
-        """A graph as a function of its arguments and of some of what comes from outside.
+        """A graph as a function of its arguments and of some of the captures.
 
         Args:
             graph: The graph.
-            homes: Where its arguments are.
-            outside: What the operation takes from outside.
-            targets: Where its results are wanted; on the device of the operation by default.
-            residuals: What it gives for a gradient after its results.
-            saved: What an iteration saves for a gradient, each where it is; None if nothing is asked for.
+            homes: The devices of its arguments.
+            outside: The captures of the operation.
+            targets: The devices of its results; by default, the device of the operation.
+            residuals: The values it returns for a gradient after its results.
+            saved: The values that an iteration saves for a gradient, each on its device; None if none are needed.
         """
         number = {id(tensor): place for place, tensor in enumerate(outside)}  # == is an op in a tf.function
         order = [number[id(tensor)] for tensor in graph.captures]
@@ -154,10 +157,9 @@ class _Holder:
         given = [*graph.results, *residuals]
         results = list(zip(given, [self.device] * len(given) if targets is None else targets, strict=True))
         plan = self._plan(graph, inside, results, roots, saved or ())
-        function = self._side_by_side(graph, plan, inside, roots)
-        if function is None:
-            function = emit(plan, checking(plan) if verifying() else None).function
-        return Part(plan, function, order, None if saved is None else len(results))
+        scheduled = self._side_by_side(graph, plan, inside, roots)
+        function = scheduled or emit(plan, checking(plan) if verifying() else None).function
+        return Part(plan, function, order, None if saved is None else len(results), scheduled is not None)
 
     def _side_by_side(
         self,
@@ -166,7 +168,7 @@ class _Holder:
         inside: Sequence[tuple[SymbolicTensor, Device]],
         roots: dict[SymbolicTensor, SymbolicTensor],
     ) -> Function | None:
-        """The plan of a graph with replicas as a function that runs these at the same time, if that is worth while."""
+        """The plan of a graph with replicas as a function that runs them in parallel, if that pays."""
         if graph.replicas is None:
             return None
         pairs = zip(plan.inputs, inside, strict=True)
@@ -186,13 +188,11 @@ class _Holder:
         placement = planner.place_inner(graph, {tensor.op: where for tensor, where in inside}, self.device)
         homes = dict(inside)
         stay = [(tensor, homes.get(tensor) or home_of(placement[tensor.op])) for tensor in saved]
-        plan = planner.plan(placement, inside, [*results, *stay], effects_of(graph), roots)
-        self.assignments += assignments_in(plan)
-        return plan
+        return planner.plan(placement, inside, [*results, *stay], effects_of(graph), roots)
 
 
 def effects_of(graph: FunctionGraph) -> list[Operation]:
-    """The operations that run though no result needs them.
+    """The operations that run even though no result needs them.
 
     In a ``tf.function``, everything with a side effect; in a graph of TensorFlow 1, what the function returned.
     """

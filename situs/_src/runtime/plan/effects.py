@@ -1,14 +1,14 @@
-"""What keeps the effects of a plan in order where its calls run side by side.
+"""Control dependencies that keep side effects in order when calls run in parallel.
 
-A function promises that its effects happen in the order of the program. Calls one after another keep that by
-themselves. In a plan whose calls run side by side, such as a step of several replicas, the order is kept where somebody
-could notice:
+A function guarantees that its side effects happen in program order. Sequential execution does so by
+itself. In a plan whose calls run in parallel, such as a step of several replicas, order is enforced where it is
+observable:
 
-    a variable      what reads it comes after what changed it before; what changes it, after all that read it before
-    other effects   one after another on each device: what is printed, what is drawn
-    what may do anything (calls Python, waits for others)       after all effects before it, and before all later ones
+    a variable      a read comes after earlier updates; an update, after all earlier reads
+    other effects   in order on each device: prints, random ops
+    anything (calls Python, waits for others)       a barrier: after all earlier effects, before all later ones
 
-    GPU:0   read v0 -> ... -> AssignSub v0 -.            the two devices have nothing to do with each other here
+    GPU:0   read v0 -> ... -> AssignSub v0 -.            the two devices are independent here
     GPU:1   read v1 -> ... -> AssignSub v1 -+-> barrier
 """
 
@@ -22,17 +22,17 @@ from situs._src.runtime.plan.plan import OTHERS_MAY_RUN, Call, Plan, slots_in
 
 
 def in_order(plan: Plan, states: Mapping[int, Hashable] | None = None) -> list[set[int]]:
-    """For each call of a plan the earlier calls whose effects have to have happened.
+    """For each call of a plan, the earlier calls whose side effects must come first.
 
     Args:
         plan: The plan.
         states: The variables that come in, by their slots.
     """
-    variables: dict[int, Hashable] = dict(states or {})  # by the slots that stand for them
+    variables: dict[int, Hashable] = dict(states or {})  # by slot
     changed: dict[Hashable, int] = {}
     read: defaultdict[Hashable, list[int]] = defaultdict(list)
     last: dict[Hashable, int] = {}  # other effects, by device
-    since: list[int] = []  # all effects and reads after the last call that may do anything
+    since: list[int] = []  # all effects and reads after the last call with arbitrary effects
     barrier: int | None = None
     found: list[set[int]] = []
     for number, call in enumerate(plan.calls):
@@ -62,7 +62,7 @@ def in_order(plan: Plan, states: Mapping[int, Hashable] | None = None) -> list[s
                     before.add(last[call.device])
                 last[call.device] = number
             since.append(number)
-        if has_effect and touched:  # what it gives may stand for the variable that it changed
+        if has_effect and touched:  # its result may be the variable that it updated
             one = next(iter(touched))
             variables.update((slot, one) for slot in call.outputs if len(touched) == 1)
         found.append(before)
@@ -70,6 +70,6 @@ def in_order(plan: Plan, states: Mapping[int, Hashable] | None = None) -> list[s
 
 
 def _identity(call: Call, slot: int) -> Hashable:
-    """What tells a variable: its cell, if the operation that stands for it has one; else the slot."""
+    """The identity of a variable: its cell, if its operation has one; else the slot."""
     cell = None if call.node is None else call.node.attrs.get("cell")
     return slot if cell is None else id(cell)

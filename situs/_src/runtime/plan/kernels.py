@@ -1,14 +1,16 @@
-"""From an operation and its kernel to a function of values alone.
+"""Turning an operation and its kernel into a function of values only.
 
-Attributes, dtypes and the device are bound once, when the plan is made. An op may know a quicker form for
-what is known of its inputs (`Kernel.lower`): a matrix product of rank 2 is ``torch.mm`` itself.
+Attributes, dtypes and the device are bound once, when the plan is built. A kernel may be lowered to a faster form for
+what is statically known of its inputs (`Kernel.lower`): a matrix product of rank 2 is ``torch.mm`` itself.
 
 State is handled here, so that the kernels of assignments stay functions from values to a value:
 
     AssignAdd(ref, delta)     cell -> kernel(cell.read(), delta) -> cell
 
-A function that changes a variable has another one beside it, ``on_memory``, which takes a tensor in the place of the
-cell and writes into it: that is what can be captured (`runtime.run.cuda_graph`).
+A kernel whose result depends on attributes only has a function ``known`` that returns it: no call is made in a run.
+
+A function that updates a variable has a variant ``on_memory``, which takes a tensor instead of the
+cell and writes into it: that one can be captured (`runtime.run.cuda_graph`).
 """
 
 from __future__ import annotations
@@ -23,9 +25,10 @@ from situs._src.base.errors import InvalidArgumentError
 from situs._src.base.shapes import TensorShape, brackets
 from situs._src.base.streams import of_seeds
 from situs._src.ir.graph.node import Operation, tensors_in
+from situs._src.ir.registry.signature import HOST
 from situs._src.ir.registry.traits import DRAWS
 from situs._src.placement.candidates import Assignment
-from situs._src.runtime.eager.allocations import counted, enter_variable
+from situs._src.runtime.eager.allocations import PLAIN, counted, enter_variable
 from situs._src.runtime.eager.binding import BoundInputs
 from situs._src.runtime.eager.bridge import Value, place_of, torch_device
 from situs._src.runtime.eager.capacity import check_fits, may_be_large
@@ -33,6 +36,7 @@ from situs._src.runtime.eager.cell import Cell
 from situs._src.runtime.eager.in_place import exchange
 from situs._src.runtime.eager.tensor import wrap
 from situs._src.runtime.eager.verify import dtype_of
+from situs._src.runtime.plan.plan import Known
 
 Function = Callable[..., Any]
 
@@ -43,7 +47,7 @@ def function_of(node: Operation, assignment: Assignment, may_lower: bool = True)
     Args:
         node: The operation.
         assignment: Its kernel and its device.
-        may_lower: Whether what is known of its inputs holds in every run: constants are not fed.
+        may_lower: Whether static knowledge of its inputs holds in every run: constants are not fed.
 
     Returns:
         The function, and whether it takes the `Run` as its first argument.
@@ -53,26 +57,27 @@ def function_of(node: Operation, assignment: Assignment, may_lower: bool = True)
 
 
 def _has_computed_sizes(node: Operation) -> bool:
-    if not node.op_def.host_inputs_are_sizes:
-        return False
-    pairs = zip(node.op_def.inputs, node.args, strict=True)
-    return any(arg.is_host and bool(tensors_in((value,))) for arg, value in pairs)
+    pairs = zip(node.op_def.kinds, node.args, strict=True)
+    return any(kind is HOST and bool(tensors_in((value,))) for kind, value in pairs)
 
 
 def _fitting(function: Function, takes_run: bool, node: Operation, assignment: Assignment) -> Function:
-    """A function that refuses sizes, computed in the run, that no memory can hold: asking may end the process."""
+    """A function that rejects sizes, computed in the run, that no memory can hold: trying might kill the process."""
+
+    sizes = [place for place, kind in enumerate(node.op_def.kinds) if kind is HOST]
 
     def run(*values: Any) -> Any:
         given = values[1:] if takes_run else values
-        if may_be_large(given):
+        if may_be_large([given[place] for place in sizes]):
             check_fits(node.op_def, bound_inputs(node, given, assignment.device), node.attrs, assignment)
         return function(*values)
 
+    setattr(run, PLAIN, function)
     return run
 
 
 def bound_inputs(node: Operation, values: Iterable[Any], device: Device) -> BoundInputs:
-    """What a call on a device is given, as eager code has it: tensors in the place of a kernel's values."""
+    """The inputs of a call on a device, as in eager code: tensors instead of a kernel's values."""
     return BoundInputs(tuple(_as_tensor(value, device) for value in values), dict(node.types))
 
 
@@ -89,8 +94,11 @@ def _function_of(node: Operation, assignment: Assignment, may_lower: bool) -> tu
     lowered = kernel.lower(*node.args, **node.attrs) if may_lower and kernel.lower is not None else None
     if lowered is not None:
         return _counted(lowered, node, assignment), False
+    known = getattr(kernel.function, "known", None)
+    if known is not None and (value := known(node.attrs)) is not None:
+        return Known(value), False
     on_cells = getattr(kernel.function, "on_cells", None)
-    if on_cells is not None:  # it writes into what variables hold: see situs._src.runtime.eager.in_place
+    if on_cells is not None:  # it updates variables in place: see situs._src.runtime.eager.in_place
         return on_cells(node.attrs), False
     bound = dict(node.attrs)
     if kernel.takes_device:
@@ -108,9 +116,9 @@ def _function_of(node: Operation, assignment: Assignment, may_lower: bool) -> tu
 
 
 def _counted(function: Function, node: Operation, assignment: Assignment) -> Function:
-    """A kernel whose results the ledger knows of.
+    """A kernel whose results are entered into the ledger.
 
-    Where an allocator keeps the totals, only what stays after the run has to be listed: the values of variables.
+    Where an allocator keeps the totals, only what outlives the run has to be entered: the values of variables.
     """
     account = assignment.device.account
     if account is None or assignment.kernel.host_output or not (account.enters_all or node.op_def.updates):
@@ -121,7 +129,7 @@ def _counted(function: Function, node: Operation, assignment: Assignment) -> Fun
 
 
 def _drawing(function: Function, bound: dict[str, Any], node: Operation) -> Function:
-    """A random kernel: it draws from the operation's stream in this session. Without seeds it has none."""
+    """A random kernel: it draws from the operation's stream in this session. Without seeds it has no stream."""
     seed, seed2 = bound["seed"], bound["seed2"]
     if not seed and not seed2:
         return lambda run, *values: function(*values, **bound)

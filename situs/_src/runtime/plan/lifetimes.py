@@ -1,11 +1,11 @@
-"""How long the values of a plan live: which calls use each of them, and after which call nobody does.
+"""Lifetimes of the values of a plan: which calls use each of them, and which is the last.
 
     0   %2 = MatMul(%0, %1)
-    1   %3 = Relu(%2)              %2 is used at 1, and goes after it
+    1   %3 = Relu(%2)              %2 is used at 1, and freed after it
     2   %4 = Add(%3, %1)           %1 at 0 and 2
         return %4                  %4 at 3, past all calls
 
-Emitted code, swapping and forecasts let go of values by this rule.
+Emitted code, swapping and forecasts free values by this rule.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ class Lifetimes:
     """The uses of the slots of a plan.
 
     Attributes:
-        uses: For each slot the calls that take it, in order; the number past all calls if the plan returns it.
-        ends: For each call the slots that nobody uses after it.
+        uses: For each slot the calls that use it, in order; the number past all calls if the plan returns it.
+        ends: For each call the slots that are not used after it.
     """
 
     def __init__(self, plan: Plan) -> None:

@@ -1,12 +1,12 @@
-"""Plans: the calls that a run makes, in order, with the values they pass to each other.
+"""Plans: the kernel calls of a run, in order, and the values between them.
 
-The values of a `Plan` have numbers, *slots*; a slot holds one tensor on one device. `str(plan)` shows it:
+The values of a `Plan` are numbered *slots*; a slot holds one tensor on one device. `str(plan)` prints it:
 
     GPU:0   %2 = MatMul(%0, %1)
     CPU:0   %3 = copy %2
     CPU:0   %4 = AddN([%3, ...])
 
-`runtime.plan.planner` makes plans.
+`runtime.plan.planner` builds plans.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ from situs._src.ir.registry.traits import BLOCKS, CALLS_PYTHON
 from situs._src.placement.candidates import Assignment
 
 OTHERS_MAY_RUN = frozenset({BLOCKS, CALLS_PYTHON})  # while a call of such an op waits, another run may change variables
-FIRST_LINE = 2  # of the code that a plan is emitted as: call 0 stands on it
+FIRST_LINE = 2  # the line of call 0 in emitted code
 
 
 @dataclass(frozen=True)
 class Slot:
-    """A value that an earlier call made, or that came in; `host` reads it as plain Python."""
+    """A value that an earlier call produced, or an input; `host` reads it as a host value."""
 
     number: int
     host: bool = False
@@ -38,6 +38,17 @@ class Literal:
     """A value known when the plan is made."""
 
     value: Any
+
+
+@dataclass(frozen=True, eq=False)
+class Known:
+    """The function of a call that returns the same in every run, such as the cell of an eager variable."""
+
+    value: Any
+
+    def __call__(self) -> Any:
+        """Returns it."""
+        return self.value
 
 
 Source = Slot | Literal | tuple["Source", ...] | list["Source"]
@@ -65,27 +76,27 @@ class Call:
     device: Device
     node: Operation | None = None
     takes_run: bool = False
-    single: bool = True  # the function returns a value, rather than a sequence of them
-    after: list[int] = field(default_factory=list)  # calls that must be over, besides those that make the inputs
+    single: bool = True  # the function returns one value, rather than a sequence
+    after: list[int] = field(default_factory=list)  # calls that must finish first, besides the producers of the inputs
     copies: SymbolicTensor | None = None
     reads: Operation | None = None  # whose value of a variable this is
     overwrites: int | None = None  # the slot whose memory the result is written to
-    anew: Callable[..., Any] | None = None  # the function to call if that slot must stay as it is
+    anew: Callable[..., Any] | None = None  # the function that writes over no input, if the other one does
 
 
 def makers(calls: Sequence[Call]) -> dict[int, int]:
-    """For each slot the number of the call that makes it; what comes in is made by none."""
+    """For each slot the number of the call that produces it; inputs have none."""
     return {slot: number for number, call in enumerate(calls) for slot in call.outputs}
 
 
 def waits_for(call: Call, maker: Mapping[int, int]) -> set[int]:
-    """The numbers of the calls that must be over before a call begins, one step back."""
+    """The numbers of the calls that a call directly depends on."""
     return {maker[slot] for slot in slots_in(call.inputs) if slot in maker} | set(call.after)
 
 
 @dataclass(eq=False)
 class Plan:
-    """Calls in order; the slots that come in, and what goes out."""
+    """Calls in order; the input slots, and the outputs."""
 
     calls: list[Call]
     inputs: list[int]
@@ -93,10 +104,10 @@ class Plan:
     slots: int
     assignments: dict[Operation, Assignment]  # of the operations that are called
     changes_state: bool = False
-    placed: dict[Operation, Assignment] = field(default_factory=dict)  # of all that the run needs, constants and all
-    as_known: bool = True  # whether what the graph knows of shapes holds: nothing unusual is fed
+    placed: dict[Operation, Assignment] = field(default_factory=dict)  # of all that the run needs, constants too
+    as_known: bool = True  # whether static shapes hold: no unusual feeds
 
     def __str__(self) -> str:
-        from situs._src.runtime.plan.printer import plan_text  # it imports this module
+        from situs._src.runtime.plan.printer import plan_text  # circular
 
         return plan_text(self)

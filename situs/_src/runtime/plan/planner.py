@@ -1,12 +1,12 @@
-"""Making plans of placed operations.
+"""Building plans from placed operations.
 
-Where a call needs a tensor that lies elsewhere, a copy is put before it: one for each (tensor, destination), however
-many calls need it. Constants are put on their devices when the plan is made. An ``Identity`` on one device is no call
-at all. Sizes are computed on the host (`runtime.passes.host_sizes`).
+If a call needs a tensor from another device, a copy is inserted before it: one per (tensor, destination), however many
+calls need it. Constants are copied to their devices when the plan is built. An ``Identity`` within one device is not a
+call. Sizes are computed on the host (`runtime.passes.host_sizes`).
 
-A variable is read where its value is needed, not where its ``v/read`` stands: an operation that waits for an
-assignment sees what was assigned, as in TensorFlow, where the two share memory. Between two changes of a variable
-it is read once, and copied once to each device that needs it.
+A variable is read where its value is needed, not at its ``v/read``: an operation that depends on an
+assignment sees the assigned value, as in TensorFlow, where the two share memory. Between two updates, a variable
+is read once, and copied once to each device that needs it.
 """
 
 from __future__ import annotations
@@ -47,7 +47,8 @@ class Planner:
     """Makes plans for one set of devices.
 
     Args:
-        place_inner: Places the graphs of branches, loop bodies and functions, given the device of their holder.
+        place_inner: Places the graphs of branches, loop bodies and functions, given the device of the operation that
+        contains them.
         side_by_side: Whether the plans may run on several threads.
     """
 
@@ -64,14 +65,14 @@ class Planner:
         targets: Iterable[Operation] = (),
         roots: Mapping[SymbolicTensor, SymbolicTensor] | None = None,
     ) -> Plan:
-        """The plan that computes `fetches`, each to lie on a device, and runs `targets`.
+        """The plan that computes `fetches`, each on a device, and runs `targets`.
 
         Args:
-            placement: Where each operation goes.
-            feeds: The tensors whose values come in, and where they lie.
-            fetches: The tensors to compute, and where to.
-            targets: Operations to run besides.
-            roots: The feeds that come in as cells, and the variable further out that each is the cell of.
+            placement: The device of each operation.
+            feeds: The fed tensors, and their devices.
+            fetches: The tensors to compute, and their target devices.
+            targets: Other operations to run.
+            roots: The feeds that are cells, and the variable of the outer graph that each belongs to.
         """
         targets, fed = list(targets), {tensor for tensor, _ in feeds}
         nodes = prune([*producers((tensor for tensor, _ in fetches), fed), *targets], fed)
@@ -94,7 +95,7 @@ class Planner:
 
 
 class Builder:
-    """A plan in the making."""
+    """A plan under construction."""
 
     def __init__(
         self,
@@ -112,13 +113,13 @@ class Builder:
         self.sources: dict[tuple[SymbolicTensor, Device], Source] = {}
         self.homes: dict[SymbolicTensor, Device] = {}
         self.made_by: dict[Operation, int] = {}  # the call of an operation
-        self.waits: dict[Operation, set[int]] = {}  # of an operation without a call, the calls that it stands for
+        self.waits: dict[Operation, set[int]] = {}  # of an operation without a call, the calls that it depends on
         self.fed_state = {tensor for tensor, _ in feeds if tensor.is_ref and tensor not in roots}
-        self.roots = dict(roots)  # the variable behind each tensor that stands for state
-        self.views = {tensor: tensor for tensor in roots if not tensor.is_ref}  # values, and what they are read from
+        self.roots = dict(roots)  # the variable behind each tensor that represents state
+        self.views = {tensor: tensor for tensor in roots if not tensor.is_ref}  # values, and their variables
         self.current: dict[SymbolicTensor, dict[Device, Source]] = {}  # the values of variables, until they change
-        self.changes: dict[SymbolicTensor, list[int]] = {}  # the calls that may have changed a variable
-        # What is known of shapes and sizes holds only if nothing else is fed in the place of what it was found from.
+        self.changes: dict[SymbolicTensor, list[int]] = {}  # the calls that may have updated a variable
+        # Static shapes and sizes hold only if nothing that they were inferred from is fed with something else.
         self.may_fold = all(FED in tensor.op.op_def.traits for tensor, _ in feeds)
         self.controls: set[int] = set()  # the calls that the operation being added waits for
         self.feeds = [self._feed(tensor, device) for tensor, device in feeds]
@@ -140,9 +141,9 @@ class Builder:
         assignment = self.placement[node] = self.arithmetic.placed(node, self.placement[node])
         self.controls = {call for other in node.control_inputs for call in self._calls_of(other)}
         if node.type == "Identity" and node.inputs[0].is_ref and node.control_inputs:
-            self.current.pop(self.root(node.inputs[0]), None)  # read anew, after what it waits for
+            self.current.pop(self.root(node.inputs[0]), None)  # read again, after what it waits for
         if node.type == "Placeholder" and node.outputs[0] in self.homes:
-            pass  # it is fed; something waits for it all the same
+            pass  # it is fed; something has a control dependency on it
         elif node.type == "Const":
             self._add_constant(node, assignment.device)
         elif self._is_view(node, assignment.device):
@@ -156,7 +157,7 @@ class Builder:
             self.waits[node] = {call for other in before for call in self._calls_of(other)}
 
     def _calls_of(self, node: Operation) -> Iterable[int]:
-        """The calls that are over when an operation is."""
+        """The calls that have finished when an operation has."""
         return (self.made_by[node],) if node in self.made_by else self.waits.get(node, ())
 
     def _add_constant(self, node: Operation, device: Device) -> None:
@@ -173,7 +174,7 @@ class Builder:
         self.sources[tensor, device] = known[node, device]
 
     def _add_first_value(self, node: Operation, device: Device) -> None:
-        """A constant that nothing but a variable is given is made in the run: kept, it would be there twice."""
+        """A constant that is only assigned to a variable is created in the run: cached, it would exist twice."""
         slot = self._result(node.outputs[0], device)
         self.made_by[node] = len(self.calls)
         made = partial(_first_value, node, device)
@@ -214,14 +215,14 @@ class Builder:
         if not node.op_def.traits.isdisjoint(OTHERS_MAY_RUN):
             self.current.clear()  # while it waits, another run may change any variable
         self.made_by[node] = len(self.calls)
-        self.changes_state |= node.op_def.stateful and STATE not in node.op_def.traits  # that only says which it is
+        self.changes_state |= node.op_def.stateful and STATE not in node.op_def.traits  # that only identifies it
         self.calls.append(Call(function, inputs, outputs, device, node, takes_run, single, sorted(after)))
 
     def _changing(self, node: Operation, number: int) -> set[int]:
-        """Notes the variables that a call may change; returns the calls that had to do with the same ones before it.
+        """Records the variables that a call may update; returns the earlier calls that use the same ones.
 
-        A branch or a loop is given the variables it uses as they are, so it comes after what was made of them before.
-        Assignments are ordered by nothing but control dependencies.
+        A branch or a loop takes its variables by reference, so it comes after earlier uses of them. Assignments are
+        ordered by control dependencies only.
         """
         if not node.op_def.stateful:
             return set()
@@ -237,7 +238,7 @@ class Builder:
         return before
 
     def root(self, tensor: SymbolicTensor) -> SymbolicTensor:
-        """The variable behind a tensor that stands for state, or for what it holds."""
+        """The variable behind a tensor that represents its state or value."""
         tensor = self.views.get(tensor, tensor)
         if tensor not in self.roots:
             changed = [source for source in tensor.op.inputs if source.is_ref]
@@ -263,7 +264,7 @@ class Builder:
 
     def _result(self, tensor: SymbolicTensor, device: Device) -> int:
         slot = self._new_slot()
-        if tensor not in self.homes:  # else it is fed, and what the call makes of it is dropped
+        if tensor not in self.homes:  # else it is fed, and the call's result is dropped
             self.homes[tensor] = device
             self.sources[tensor, device] = Slot(slot)
         return slot
@@ -278,7 +279,7 @@ class Builder:
         return self._state(value) if arg.is_ref else self.value(value, device)
 
     def _lies_on_card(self, value: object, device: Device) -> bool:
-        """Whether a host input is a tensor on the card where the operation runs, and not known before."""
+        """Whether a host input is a tensor on the GPU of the operation, and not statically known."""
         if not _computes_beside_the_host(device) or not isinstance(value, SymbolicTensor):
             return False
         if self.may_fold and constant_value(value) is not None:
@@ -287,7 +288,7 @@ class Builder:
         return self.homes.get(self.root(value) if is_state else value) == device
 
     def _state(self, tensor: SymbolicTensor) -> Source:
-        """The cell of a variable, for an operation that changes it or asks about it."""
+        """The cell of a variable, for an operation that updates or inspects it."""
         if tensor in self.fed_state:
             raise InvalidArgumentError(
                 f"The value of variable {tensor.name} is fed in this run, so nothing can be assigned to it."
@@ -308,7 +309,7 @@ class Builder:
         return Literal(value)
 
     def value(self, tensor: SymbolicTensor, device: Device) -> Source:
-        """The source of a tensor's value on a device, after a copy if it lies elsewhere."""
+        """The source of a tensor's value on a device, after a copy if it is elsewhere."""
         if tensor.is_ref or tensor in self.views:
             return self._current(tensor, device)
         found = self.sources.get((tensor, device))
@@ -319,12 +320,12 @@ class Builder:
         return found
 
     def cell(self, tensor: SymbolicTensor) -> Source:
-        """The cell of the variable that a tensor stands for, or is the value of."""
+        """The cell of the variable that a tensor represents, or is the value of."""
         state = self.views.get(tensor, tensor)
         return self.sources[state, self.homes[state]]
 
     def _current(self, tensor: SymbolicTensor, device: Device) -> Source:
-        """What a variable holds at this point of the run."""
+        """The value of a variable at this point of the run."""
         home = self.homes[tensor]
         known = self.current.setdefault(self.root(tensor), {})
         if home not in known:
@@ -357,7 +358,7 @@ class Builder:
 
 
 def _needed(calls: list[Call], outputs: Sequence[Source], targets: set[Operation]) -> list[Call]:
-    """The calls without those that nothing needs: what was known before leaves some of them over."""
+    """The calls without dead ones: statically known values leave some of them unused."""
     used, kept = set(slots_in(outputs)), set[int]()
     for number in reversed(range(len(calls))):
         call = calls[number]
@@ -385,7 +386,7 @@ def _first_value(node: Operation, device: Device) -> Any:
     made = _constant(node, device)
     if made is not node.attrs["value"]:
         return made._value
-    return made._value.copy() if made.dtype is string else made._value.clone()  # the graph keeps its own
+    return made._value.copy() if made.dtype is string else made._value.clone()  # the graph keeps its copy
 
 
 def _read_cell(cell: Any) -> Any:
@@ -405,7 +406,7 @@ def _not_fed(node: Operation) -> Callable[[], Any]:
 
 
 def _computes_beside_the_host(device: Device) -> bool:
-    """Whether asking a device for a value means to wait for it, which a virtual GPU does not."""
+    """Whether reading a value from a device means to synchronize with it, which a virtual GPU does not need."""
     return device.is_card
 
 

@@ -1,4 +1,4 @@
-"""Plans as text, for people: one call a line."""
+"""Plans as text: one call per line."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ _SHOWN = 24  # characters of a value
 
 
 def plan_text(plan: Plan) -> str:
-    """A plan, one call a line, each with its device."""
+    """A plan as text, one call per line, each with its device."""
     lines = [f"inputs {', '.join(f'%{slot}' for slot in plan.inputs) or 'none'}"]
     lines += [_line(call) for call in plan.calls]
     lines.append(f"return {', '.join(map(_source, plan.outputs)) or 'nothing'}")

@@ -1,7 +1,7 @@
-"""What has to run: the ancestors of what is fetched, cut where values are fed.
+"""Pruning: the ancestors of the fetches, cut off at the feeds.
 
-Operations are numbered in the order they were made, and inputs are made first, so the needed ones in that
-order are also in an order in which they can run.
+Operations are numbered in creation order, and inputs are created first, so creation order is a
+topological order.
 """
 
 from __future__ import annotations

@@ -1,11 +1,11 @@
-"""Which calls of a plan may begin, and which thread takes them.
+"""The ready queue: which calls of a plan can start, and which thread runs them.
 
-Every call waits for the calls that make its inputs and for its control inputs. When a call ends, those that were
-waiting for it alone are ready. The thread that made it goes on with the cheap ones itself, or with one slow call if
-there is no cheap one; the other slow ones, each a piece of work of its own, are for whichever thread is free.
+Every call waits for the producers of its inputs and for its control inputs. When a call finishes, those that were
+waiting only for it become ready. The same thread continues with the cheap ones, or with one slow call if
+there is no cheap one; other slow calls are queued for any free thread.
 
-`runtime.run.threads` runs plans by these rules. `rounds` goes by the same ones without running anything, to
-foretell what a plan holds at a time; how long calls take is not known before they run, so that is one order of many:
+`runtime.run.threads` runs plans by these rules. `rounds` simulates them, to
+forecast memory; since the duration of calls is not known in advance, it is one of many possible orders:
 
     two threads     round 1   a1 b1        a1 = MatMul ...
                     round 2   a2 b2
@@ -18,14 +18,14 @@ from collections import deque
 from collections.abc import Sequence
 
 CHEAP, SLOW, BLOCKING = "cheap", "slow", "blocking"  # a blocking call may wait for another run
-Work = list[int]  # the numbers of calls that one thread makes, one after the other
+Work = list[int]  # the numbers of calls that one thread runs, one after the other
 
 
 class Ready:
-    """The calls of one run that have begun or may begin. Not safe for threads: whoever shares it holds a lock.
+    """The calls of one run that have started or may start. Not thread-safe: callers hold a lock.
 
     Args:
-        kinds: What each call is: cheap, slow or blocking.
+        kinds: The kind of each call: cheap, slow or blocking.
         dependencies: The calls that each call waits for.
     """
 
@@ -41,18 +41,18 @@ class Ready:
         self.left = len(kinds)
 
     def again(self) -> Ready:
-        """The same calls for another run, of which none has begun."""
+        """The same calls for another run, of which none has started."""
         other = Ready.__new__(Ready)
         other.kinds, other.next = self.kinds, self.next
         other.waits, other.left = list(self.waits), self.left
         return other
 
     def first(self) -> list[Work]:
-        """What may begin at once."""
+        """The work that may start at once."""
         return self.pieces([number for number, count in enumerate(self.waits) if count == 0])
 
     def end(self, number: int) -> list[int]:
-        """Notes the end of a call; returns the calls that are ready now."""
+        """Records the end of a call; returns the calls that are ready now."""
         ready = []
         for other in self.next[number]:
             self.waits[other] -= 1
@@ -62,7 +62,7 @@ class Ready:
         return ready
 
     def go_on(self, todo: deque[int], ready: list[int]) -> list[Work]:
-        """Adds to what a thread has to do what it takes of the calls that are ready; returns the rest, for others."""
+        """Adds the ready calls that a thread takes itself to its work; returns the rest, for others."""
         cheap = [number for number in ready if self.kinds[number] == CHEAP]
         others = [number for number in ready if self.kinds[number] != CHEAP]
         if not todo and not cheap:
@@ -74,15 +74,15 @@ class Ready:
         return self.pieces(others)
 
     def pieces(self, ready: list[int]) -> list[Work]:
-        """Ready calls as pieces of work: the cheap ones together, and each other one by itself."""
+        """Ready calls as pieces of work: the cheap ones together, and each other one separately."""
         cheap = [number for number in ready if self.kinds[number] == CHEAP]
         return [*([cheap] if cheap else []), *([number] for number in ready if self.kinds[number] != CHEAP)]
 
 
 def rounds(ready: Ready, threads: int) -> list[Work]:
-    """The calls in the order in which some threads make them; those in one list run side by side.
+    """The calls in the order in which some threads run them; those in one list run in parallel.
 
-    Slow calls are taken to last equally long, and cheap ones no time at all.
+    Slow calls are assumed to take equally long, and cheap ones no time at all.
     """
     made: list[Work] = []
     queue = deque(ready.first())

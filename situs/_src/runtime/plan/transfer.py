@@ -1,13 +1,14 @@
 """Copies between devices in plans.
 
-On the host, and for small values, a copy is a call like any other. A large one to or from a card goes on a stream
-of its own, so that the card's work goes on meanwhile:
+On the host, for small values, and between logical devices of one GPU, a copy is a call like any other. A large copy to
+a GPU uses a separate stream:
 
     compute stream   MatMul ---------- Conv ------- wait --- AddN
     copy stream               wait --- copy -------'
 
-The copy waits for what had been ordered when it was asked for, and only the work ordered after it waits for the
-copy. Entering a stream costs about 12 us, so copies of less than `LARGE` bytes stay on the compute stream.
+The copy waits for work launched before it, and only work launched after it waits for the
+copy. Switching streams costs about 12 us, so copies of less than `LARGE` bytes stay on the compute stream. So do those
+within a GPU: the allocator does not reuse memory across streams, so two streams would need twice the memory.
 """
 
 from __future__ import annotations
@@ -28,13 +29,13 @@ _lock = locks.lock()
 
 
 def transfer(source: Device, target: Device, dtype: DType, made_at: Origin | None = None) -> Copy | None:
-    """The function that copies a value from one device to another in a plan; None if nothing has to be copied.
+    """The function that copies a value from one device to another in a plan; None if no copy is needed.
 
     Args:
-        source: Where the value lies.
-        target: Where it is to lie.
+        source: The device of the value.
+        target: The destination.
         dtype: Its dtype: strings, resources and lists stay on the host.
-        made_at: The place in the user's program that made the tensor.
+        made_at: The line of the user's program that created the tensor.
     """
     if dtype in _ON_THE_HOST_ALONE:
         return None
@@ -43,8 +44,8 @@ def transfer(source: Device, target: Device, dtype: DType, made_at: Origin | Non
         return None
     cards = [torch_device(device) for device in (source, target)]
     card = next((where for where in reversed(cards) if where.type == "cuda"), None)
-    if card is None or torch_device(target).type == "cpu":
-        return copy  # what comes to the host is waited for in any case
+    if card is None or torch_device(target).type == "cpu" or cards[0] == cards[1]:
+        return copy  # copies to the host are synchronous in any case
     return _streaming(copy, card)
 
 

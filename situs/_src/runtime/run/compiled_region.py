@@ -1,22 +1,22 @@
-"""One compiled region: compared with its calls, timed beside them, and guarded, so that it can never do harm.
+"""One compiled region: compared with its calls, timed against them, and guarded, so that it is always safe to use.
 
-    call 1       both ways: the results of the calls count, those of the compiled function are compared
-    calls 2-11   in turns, and timed
+    call 1       both ways: the uncompiled results are used, the compiled ones compared with them
+    calls 2-11   alternating, and timed
     later        the faster of the two
 
-The compiled function is for some shapes, strides and sizes; for others, and whenever something fails in it, the calls
-are made one by one, which gives the right result or Situs' own error.
+The compiled function is specialized to shapes, strides and sizes; for others, and whenever something fails in it, the
+calls are made one by one, which gives the right result or Situs' own error.
 
-It writes into the memory of the variables that it changes, as optimizers do (`runtime.eager.in_place`): if anybody else
-holds a value, that is copied first. The first call writes into copies. Where kernels refuse values (an index out of
-range), the compiled function has written what was there before, and says so: the calls then raise the error, and change
-what they would have changed. Only if it fails in another way, such as for want of memory, it may have changed some of
-the variables; that is an error of the program's, and the calls are not made again.
+It updates variables in place, as optimizers do (`runtime.eager.in_place`): a value that is still referenced elsewhere
+is copied first. The first call writes into copies. If kernels reject values (an index out of range), the compiled
+function writes back the old values and sets a flag: the calls then raise the error, and update what they would have
+updated. Only if it fails in another way, such as running out of memory, may it have updated some of the variables; then
+the failure is raised, and the calls are not repeated.
 
-Results are compared by dtype, relative to the largest element; variables by how far they moved. That says nothing of a
-result that is rounding errors alone (the gradient of a bias before batch normalization is zero but for these): it may
-differ whole. So what is too far off is measured once more, by how far the calls themselves go when their inputs change
-in the last bits.
+Results are compared with a tolerance per dtype, relative to the largest element; variables by how far they moved. That
+is meaningless for a result that is only rounding error (such as the gradient of a bias before batch normalization),
+which may differ completely. So a result outside the tolerance is checked once more, against how far the uncompiled
+result moves when its inputs change in their last bits.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from __future__ import annotations
 import logging
 import math
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import torch
@@ -39,13 +39,13 @@ from situs._src.runtime.passes.regions import Region, Seen, layout_of
 from situs._src.runtime.run import inductor
 from situs._src.runtime.run.emit import Function
 
-TRIALS = 5  # runs of a region each way
-MOST_FAILURES = 3  # of a region whose calls do not fail
+TRIALS = 5  # timed runs of a region, each way
+MOST_FAILURES = 3  # failures of a region whose calls do not fail
 
-# The largest difference, of the largest element. Integers and truth values must be equal.
+# The largest difference, relative to the largest element. Integers and booleans must be equal.
 TOLERANCE = {torch.float64: 1e-8, torch.complex128: 1e-8, torch.float32: 1e-4, torch.complex64: 1e-4}
 COARSE = 2e-2  # in half precision, and where products are computed in TensorFloat-32
-NOISE = 16.0  # times what a change in the last bits of the inputs makes
+NOISE = 16.0  # times the effect of a change in the last bits of the inputs
 
 _logger = logging.getLogger("situs")
 
@@ -57,13 +57,13 @@ class CompiledRegion:
         region: The region.
         number: Its number in the program, from 1.
         function: The compiled function.
-        alone: Its calls, as the code of a plan.
-        seen: What it was compiled for.
+        alone: Its calls, as emitted code.
+        seen: The layouts it was compiled for.
         in_trial: Whether it has to be faster than its calls.
-        refuses: Whether the last result of the compiled function says that values were refused.
+        refuses: Whether the last result of the compiled function is the flag for invalid values.
 
     Attributes:
-        dropped: Why it is no longer used; empty as long as it is.
+        dropped: Why it is no longer used; empty while it is.
         times: The best seconds compiled and call by call, once they are known.
     """
 
@@ -100,7 +100,7 @@ class CompiledRegion:
         self._is_compared = False
         self._in_trial = in_trial
         self._trials: tuple[list[float], list[float]] = [], []
-        self._shared: list[int] = []  # the results that are not memory of their own, and should be
+        self._shared: list[int] = []  # the results that alias other memory, and must not
         self._failures = 0
 
     @property
@@ -113,11 +113,11 @@ class CompiledRegion:
 
     @property
     def is_settled(self) -> bool:
-        """Whether it is known which way it goes."""
+        """Whether it has been decided which way it runs."""
         return bool(self.dropped) or (self._is_compared and not self._in_trial)
 
     def __call__(self, *values: Any) -> Sequence[Any]:
-        """Runs the region on what it takes, and returns what others use of it."""
+        """Runs the region on its inputs, and returns the results that others use."""
         if self.dropped or not self._fits(values):
             return self._alone(None, *values)
         if self._is_compared and not self._in_trial:
@@ -135,17 +135,17 @@ class CompiledRegion:
         return values[count:] == self._sizes and self._have_layouts(range(count), values)
 
     def _have_layouts(self, places: Iterable[int], values: Sequence[Any]) -> bool:
-        """Whether some of its sources are laid out as they were."""
+        """Whether some of its sources have the layouts they had."""
         for place, value in zip(places, values, strict=False):
             held = value.value if type(value) is Cell else value
             if held is None or held.shape != self._shapes[place] or held.stride() != self._strides[place]:
                 return False
-            if held is not value and held.device != self._devices[place]:  # a variable moves, as values do not
+            if held is not value and held.device != self._devices[place]:  # a variable can move to another device
                 return False
         return True
 
     def _run(self, values: Sequence[Any]) -> Sequence[Any]:
-        """What the compiled function makes; what the calls make one by one, if something fails in there."""
+        """Runs the compiled function; falls back to the calls if it fails."""
         try:
             made = self._made(values)
         except Exception as error:
@@ -160,9 +160,9 @@ class CompiledRegion:
         return self._with_states(made, values)
 
     def _made(self, values: Sequence[Any]) -> list[Any] | None:
-        """What the compiled function makes of values, and does to variables.
+        """Runs the compiled function on values, updating variables.
 
-        None, and nothing has changed, if it refuses one of the values, or variables are not what they were.
+        None, with no effect, if it rejects one of the values, or variables have other layouts.
         """
         given = list(values[: self._count])
         cells: list[Cell] = [given[place] for place in self._states]
@@ -173,7 +173,7 @@ class CompiledRegion:
         return with_values(cells, lambda held: self._made_of(given, cells, held))
 
     def _made_of(self, given: list[Any], cells: Sequence[Cell], held: list[Any]) -> list[Any] | None:
-        """The same, while nobody else reads what cells hold."""
+        """The same, while the cells are locked."""
         if not self._have_layouts(self._states, held):
             return None
         for number in shared_ones(held):
@@ -187,13 +187,13 @@ class CompiledRegion:
         return None if self._refuses and bool(made.pop()) else made
 
     def _with_states(self, made: list[Any], values: Sequence[Any]) -> list[Any]:
-        """What is made, and the variables that it is used with afterwards."""
+        """The results, and the variables to use with them afterwards."""
         for number, place in self._passed:
             made.insert(number, values[place])
         return made
 
     def _instead(self, values: Sequence[Any], error: Exception) -> Sequence[Any]:
-        results = self._alone(None, *values)  # where that fails as well, the failure is the program's
+        results = self._alone(None, *values)  # if that fails as well, the error is the program's
         self._failures += 1
         if self._failures >= MOST_FAILURES:
             self._drop(f"compiled, it failed though its ops do not: {type(error).__name__}: {error}")
@@ -202,20 +202,20 @@ class CompiledRegion:
     # The first call.
 
     def _both_ways(self, values: Sequence[Any]) -> Sequence[Any]:
-        """The first call: both ways, and compared; what the calls make counts."""
+        """The first call: both ways, and compared; the results of the calls are used."""
         before = {place: _held(values[place]).clone() for place in self._states}
         results = self._alone(None, *values)
         after = {place: _held(values[place]) for place in self._changed}
         given = list(values[: self._count])
         for place, value in before.items():
             given[place] = value.clone()
-        compared = list(given)  # the compiled function may empty the other
+        compared = list(given)  # the compiled function may clear the other list
         try:
             made = self._unless_refused(list(self._compiled(given)))
         except Exception as error:
             self._drop(f"compiled, it failed: {type(error).__name__}: {error}")
             return results
-        if made is None:  # though the calls do not refuse it: the next call will be compared
+        if made is None:  # though the calls accept it: the next call will be compared
             return results
         passed = {number for number, _ in self._passed}
         own = [value for number, value in enumerate(results) if number not in passed]
@@ -234,34 +234,47 @@ class CompiledRegion:
         made: Sequence[Any],
         changed: Sequence[tuple[int, torch.Tensor, torch.Tensor]],
     ) -> str:
-        """In which way results and variables differ, in words; nothing if they do not.
+        """Describes how results and variables differ; empty if they do not.
 
         Args:
-            values: What the region was given.
-            before: What variables held, by place.
-            results: What its calls made.
-            made: What the compiled function made.
-            changed: The variables that were changed: their places, and what they held in the end either way.
+            values: The inputs of the region.
+            before: The values of variables before, by place.
+            results: The results of its calls.
+            made: The results of the compiled function.
+            changed: The variables that were updated: their places, and their values in the end either way.
         """
         pairs: list[tuple[str, torch.Tensor | None, torch.Tensor, torch.Tensor]] = []
         pairs += [(f"result {n}", None, *pair) for n, pair in enumerate(zip(results, made, strict=True))]
         pairs += [(f"variable {n}", before[place], *pair) for n, (place, *pair) in enumerate(changed)]  # type: ignore[misc]
+        again: list[torch.Tensor] | None = None
         nudged: list[torch.Tensor] | None = None
         for number, (name, old, usual, new) in enumerate(pairs):
             if layout_of(usual) != layout_of(new):
                 return f"{layout_of(new)} in the place of {layout_of(usual)}"
             allowed, found = self._tolerance(usual.dtype), moved_apart(old, usual, new)
+            if found > allowed and before:  # another thread may have changed variables meanwhile
+                again = again or self._made_alone(values, before, lambda value: value)
+                usual = again[number]
+                found = moved_apart(old, usual, new)
             if found > allowed:
                 if nudged is None and allowed:
-                    nudged = self._made_of_nudged(values, before)
+                    nudged = self._made_alone(values, before, self._nudged)
                 noise = 0.0 if nudged is None else moved_apart(old, usual, nudged[number])
                 if not allowed or found > NOISE * noise:
                     return f"{found:.1e} of the largest element of {name}, where {allowed:.0e} is allowed"
         return ""
 
-    def _made_of_nudged(self, values: Sequence[Any], before: Mapping[int, torch.Tensor]) -> list[torch.Tensor]:
-        """What the calls make of inputs, and of what variables held, that differ in their last bits."""
-        given = [self._nudged(before.get(place, value)) for place, value in enumerate(values)]
+    def _made_alone(
+        self, values: Sequence[Any], before: Mapping[int, torch.Tensor], change: Callable[[Any], Any]
+    ) -> list[torch.Tensor]:
+        """What the calls make, and what they make of variables, which are nobody else's and hold what they held before.
+
+        Args:
+            values: What the region was given.
+            before: What variables held, by place.
+            change: Is done to each value first.
+        """
+        given = [change(before[n].clone() if n in before else value) for n, value in enumerate(values)]
         for place in before:
             cell = values[place]
             if type(cell) is Cell:
@@ -284,13 +297,13 @@ class CompiledRegion:
         last = 2.0**-11 if is_coarse else torch.finfo(value.dtype).eps
         signs = torch.ones(value.numel(), dtype=value.dtype, device=value.device)
         signs[::2] = -1
-        nudged = torch.empty_like(value)  # strides as they are
+        nudged = torch.empty_like(value)  # keeps strides
         return nudged.copy_(value * (1 + last * signs.view(value.shape)))
 
-    # Whether it is worth it.
+    # Whether it pays.
 
     def _tried(self, values: Sequence[Any]) -> Sequence[Any]:
-        """One of the calls in which the two ways are timed in turns."""
+        """One of the calls in which the two ways are timed alternately."""
         compiled, usual = self._trials
         is_turn = len(compiled) <= len(usual)
         if len(usual) < TRIALS:
@@ -340,8 +353,8 @@ def distance(usual: torch.Tensor, new: torch.Tensor) -> float:
 def moved_apart(before: torch.Tensor | None, usual: torch.Tensor, new: torch.Tensor) -> float:
     """How far a tensor is from another one: relative to its largest element, or to how far it moved from `before`.
 
-    A variable moves little in a step, and keeps no more digits of that than its own size leaves: what is lost there is
-    left out.
+    A variable moves little in a step, and of that step keeps only the digits that its own magnitude leaves: this loss
+    is not counted.
     """
     apart = distance(usual, new)
     if before is None or not apart or math.isinf(apart) or not usual.is_floating_point():
@@ -355,7 +368,7 @@ def moved_apart(before: torch.Tensor | None, usual: torch.Tensor, new: torch.Ten
 
 
 def _held(value: Any) -> Any:
-    """A value itself, or what the cell of a variable holds."""
+    """A value itself, or the value in the cell of a variable."""
     return value.read() if type(value) is Cell else value
 
 
@@ -369,9 +382,9 @@ def _not_own(
     usual: Sequence[torch.Tensor],
     usually_given: Iterable[Any],
 ) -> list[int]:
-    """The places of the compiled results that share memory with what was given, or with another result.
+    """The places of the compiled results that share memory with an input, or with another result.
 
-    Those are left out whose counterparts of the usual way share memory as well, as views do.
+    Those whose uncompiled counterparts share memory as well, such as views, are excluded.
     """
     taken = {_memory(value) for value in given if isinstance(value, torch.Tensor)}
     theirs = {_memory(value) for value in usually_given if isinstance(value, torch.Tensor)}

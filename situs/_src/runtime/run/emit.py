@@ -1,14 +1,14 @@
-"""Plans as Python functions: straight-line code, one line a call.
+"""Emitting plans as Python functions: straight-line code, one line per call.
 
     def run(r, v0, v1):
         v0 = f0(v0, v1); v1 = None
         v0 = f1(v0, c1)
         return (v0,)
 
-A name is taken again as soon as the value in it has been used for the last time, so values are freed as
-early as they can be: a chain of calls holds two of them at a time, or one where results are written over inputs
-(`runtime.passes.reuse`). The calls themselves cost what calls of Python cost, and nothing is looked up. When a call
-fails, the number of its line says which one it was.
+A local variable is reused as soon as its value is dead, so values are freed as
+early as possible: a chain of calls keeps two of them alive at a time, or one where results overwrite inputs
+(`runtime.passes.reuse`). The overhead is that of a Python call, without any lookups. When a call
+fails, the line number identifies it.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ import torch
 from situs._src.runtime.eager.binding import host_value
 from situs._src.runtime.eager.tensor import to_numpy_value
 from situs._src.runtime.plan.lifetimes import Lifetimes
-from situs._src.runtime.plan.plan import Call, Literal, Plan, Slot, Source
+from situs._src.runtime.plan.plan import Call, Known, Literal, Plan, Slot, Source
 from situs._src.runtime.run.failure import register
 
 FILENAME = "<situs plan>"
@@ -32,7 +32,7 @@ Function = Callable[..., tuple[Any, ...]]
 
 
 class Emitted:
-    """A compiled plan: `function` takes the run and the values that come in, and returns a tuple."""
+    """A compiled plan: `function` takes the run and the input values, and returns a tuple."""
 
     def __init__(self, function: Function, source: str) -> None:
         self.function = function
@@ -44,8 +44,8 @@ def emit(plan: Plan, around: Around | None = None, stoppable: bool = False) -> E
 
     Args:
         plan: The plan.
-        around: May put another function in the place of each call's, to time or check it.
-        stoppable: Whether to ask before each call whether the run has been told to stop.
+        around: May wrap the function of each call, to time or check it.
+        stoppable: Whether to check before each call whether the run was cancelled.
     """
     writer = _Writer(plan)
     lines = [f"def run({', '.join(['r', *(writer.take(slot) for slot in plan.inputs)])}):"]
@@ -55,13 +55,13 @@ def emit(plan: Plan, around: Around | None = None, stoppable: bool = False) -> E
     source = "\n".join(lines)
     namespace: dict[str, Any] = writer.constants
     exec(compile(source, FILENAME, "exec"), namespace)
-    function = namespace.pop("run")  # out of its own globals: the constants in there go with the function, at once
+    function = namespace.pop("run")  # out of its own globals: its constants are freed with the function, without the GC
     register(namespace, plan, writer.arguments)
     return Emitted(function, source)
 
 
 class _Writer:
-    """Writes the lines; knows which names are free."""
+    """Writes the lines; tracks free names."""
 
     def __init__(self, plan: Plan) -> None:
         self.constants: dict[str, Any] = {"h": as_host_value}
@@ -69,9 +69,9 @@ class _Writer:
         self.free: list[str] = []
         self.fresh = (f"v{number}" for number in itertools.count())
         self.lifetimes = Lifetimes(plan)
-        self.asked: set[int] = set()  # slots whose value as plain Python has a name already
+        self.asked: set[int] = set()  # slots whose host value has a name already
         self.literals: dict[int, str] = {}
-        self.arguments: list[list[str]] = []  # of each call, for whoever has to explain its failure
+        self.arguments: list[list[str]] = []  # of each call, to explain failures
 
     def take(self, slot: int) -> str:
         """A free name for a slot."""
@@ -80,11 +80,14 @@ class _Writer:
         return name
 
     def line(self, number: int, call: Call, around: Around | None) -> str:
-        """The line of one call, and of freeing what it was the last to use."""
+        """The line of one call, which also frees values that it was the last to use."""
         function = call.function if around is None else around(number, call)
         arguments = [self.expression(source) for source in call.inputs]
         self.arguments.append(arguments)
-        text = f"{self._constant('f', function)}({', '.join(['r', *arguments] if call.takes_run else arguments)})"
+        if type(function) is Known:
+            text = self._constant("c", function.value)
+        else:
+            text = f"{self._constant('f', function)}({', '.join(['r', *arguments] if call.takes_run else arguments)})"
         released = [self.names.pop(slot) for slot in self.lifetimes.ends[number] if slot in self.names]
         self.free += released
         targets = [self.take(slot) for slot in call.outputs]
@@ -96,7 +99,7 @@ class _Writer:
         return f" {text}" + (f"; {' = '.join(empty)} = None" if empty else "")
 
     def expression(self, source: Source) -> str:
-        """A source as Python text."""
+        """A source as a Python expression."""
         if isinstance(source, Slot):
             if not source.host:
                 return self.names[source.number]
@@ -105,7 +108,7 @@ class _Writer:
             if len(self.lifetimes.uses[source.number]) == 1:
                 return f"h({self.names[source.number]})"
             self.asked.add(source.number)
-            return f"(p{source.number} := h({self.names[source.number]}))"  # once for all that need it
+            return f"(p{source.number} := h({self.names[source.number]}))"  # computed once
         if isinstance(source, Literal):
             return self._literal(source)
         inside = "".join(f"{self.expression(item)}, " for item in source)
@@ -124,7 +127,7 @@ class _Writer:
 
 
 def value_of(source: Source, values: Any) -> Any:
-    """The value of a source, from the values by slot, for who makes calls one at a time and runs no code."""
+    """The value of a source, from the values by slot, for interpreters of plans."""
     if isinstance(source, Slot):
         value = values[source.number]
         return as_host_value(value) if source.host else value
@@ -134,8 +137,8 @@ def value_of(source: Source, values: Any) -> Any:
 
 
 def as_host_value(value: object) -> Any:
-    """A kernel's value as a host input takes it: numbers, and tuples of them."""
-    if type(value) is torch.Tensor and value.dtype in _WHOLE and value.ndim < 2:  # an index, a shape: the quick way
+    """A kernel's value as a host input: numbers, and tuples of them."""
+    if type(value) is torch.Tensor and value.dtype in _WHOLE and value.ndim < 2:  # an index, a shape: the fast path
         found = value.tolist()
         return tuple(found) if value.ndim else found
     return host_value(to_numpy_value(value))

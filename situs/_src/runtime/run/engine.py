@@ -1,7 +1,7 @@
-"""The engine: one set of devices and options, and the placements and programs made for them.
+"""The engine: a set of devices and options, and the placements and programs for them.
 
-A session has one for its graph; so has each ``tf.function``. What was placed stays placed: when the graph has
-grown, the whole of it is placed again, but operations with state keep the device they have.
+A session has one for its graph, and so has each ``tf.function``. When the graph has
+grown, the whole graph is placed again, but operations with state keep their device.
 """
 
 from __future__ import annotations
@@ -25,20 +25,20 @@ from situs._src.runtime.run.threads import Pool
 
 
 class Engine:
-    """Places the operations of a graph and makes programs of them.
+    """Places the operations of a graph and makes programs from them.
 
     Args:
         graph: The graph.
         devices: The devices to use, best first.
-        soft: Whether another device may be taken where the requested one cannot be.
-        log: Whether to print where each operation goes.
+        soft: Whether another device may be used if the requested one is not possible.
+        log: Whether to print the device of each operation.
         pool: The threads for work that can overlap; None to run everything in the caller's thread.
-        default: The device for operations that ask for none, if it can run them.
+        default: The device for operations that request none, if it can run them.
         pruned: Whether to place only what a run needs, rather than the whole graph.
-        swaps: Whether runs may move values to the host that do not fit on a GPU.
-        ordered: Whether effects happen in the order of the program, also on a pool.
+        swaps: Whether runs may offload values to the host if they do not fit on a GPU.
+        ordered: Whether side effects happen in program order, also on a pool.
         fixed: Operations whose devices are given, such as the arguments of a function.
-        compiles: Whether programs are compiled of whose functions nothing is said; None leaves it to the process.
+        compiles: Whether to compile programs whose functions leave it open; None for the process-wide setting.
     """
 
     def __init__(
@@ -69,18 +69,18 @@ class Engine:
         self._lock = locks.rlock()
         self._fixed = dict(fixed or {})
         self._placed: dict[Operation, Device] = {}
-        self._requested: dict[Operation, str] = {}  # what was asked for when an operation was placed first
+        self._requested: dict[Operation, str] = {}  # the request when an operation was first placed
         self._placement: Placement | None = None
         self.version = -1  # how much of the graph has been placed
         self._planner = Planner(self._place_inner, side_by_side=self.pool is not None)
 
     @property
     def constants(self) -> Mapping[tuple[Operation, Device], Literal]:
-        """The constants that were put on devices, for all plans together."""
+        """The constants on devices, shared by all plans."""
         return self._planner.constants
 
     def placement(self) -> Placement:
-        """Where every operation of the graph goes, and why."""
+        """The device of every operation of the graph, with the reason."""
         with self._lock:
             if self._placement is None or self.version != self.graph.version:
                 operations = self.graph.operations
@@ -89,10 +89,10 @@ class Engine:
             return self._placement
 
     def follow(self) -> None:
-        """Places what was added to the graph since; nothing, where only what a run needs is placed.
+        """Places what was added to the graph since; does nothing if only what a run needs is placed.
 
         Raises:
-            InvalidArgumentError: something cannot be placed. No run goes on before that is cured, as in TensorFlow.
+            InvalidArgumentError: something cannot be placed. Every run fails until that is fixed, as in TensorFlow.
         """
         if self.pruned:
             self.version = self.graph.placed = self.graph.version
@@ -119,14 +119,14 @@ class Engine:
         fetches: Iterable[tuple[SymbolicTensor, Device]],
         targets: Iterable[Operation],
     ) -> Placed:
-        """Where everything that such a run needs goes."""
+        """The devices of everything that such a run needs."""
         if not self.pruned:
             return self.placement()
         fed = {tensor for tensor, _ in feeds}
         return self._place(prune([*producers((tensor for tensor, _ in fetches), fed), *targets], fed))
 
     def close(self) -> None:
-        """Lets go of the constants that were put on devices; what runs now keeps its own."""
+        """Frees the constants on devices; runs in progress keep theirs."""
         with self._lock:
             self._planner.constants = {}
 
@@ -139,11 +139,11 @@ class Engine:
         return placement
 
     def _stays(self, node: Operation) -> bool:
-        """Whether an operation keeps its device: it has state there, or was asked to move when it was too late."""
+        """Whether an operation keeps its device: it has state there, or was asked to move too late."""
         return node.op_def.stateful or self._requested[node] != node.device
 
     def _place_inner(self, graph: FunctionGraph, fixed: dict[Operation, Device], holder: Device) -> Placement:
-        """Places a graph that an operation holds, by the rules of this engine, whatever device the holder is on."""
+        """Places a graph of an operation by the rules of this engine, whatever the operation's device."""
         return self._placed_with(graph.operations, fixed)
 
     def _placed_with(self, operations: Sequence[Operation], fixed: dict[Operation, Device]) -> Placement:

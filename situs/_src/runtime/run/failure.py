@@ -1,7 +1,7 @@
-"""A failure inside a plan, in terms of the graph: which operation it was, and who made it.
+"""Translating a failure inside a plan into terms of the graph: which operation failed, and which line created it.
 
-The line of the emitted code on which the exception passed says which call failed. The values of its inputs
-are still in the frame, so the same explanation is given as in eager code.
+The line number of the emitted code in the traceback tells which call failed. The values of its inputs
+are still in the frame, so the explanation is the same as in eager code.
 """
 
 from __future__ import annotations
@@ -17,16 +17,16 @@ from situs._src.runtime.eager.oom import exhausted, is_shortage
 from situs._src.runtime.plan.kernels import bound_inputs
 from situs._src.runtime.plan.plan import FIRST_LINE, Call, Plan, slots_in
 
-_PLAN = "emitted_from"  # in the globals of emitted code, so that it goes when the code goes
+_PLAN = "emitted_from"  # in the globals of emitted code, so that it is freed with the code
 
 
 def register(namespace: dict[str, Any], plan: Plan, arguments: list[list[str]]) -> None:
-    """Lets emitted code know its plan, with the text of each call's arguments; `namespace` is that of its globals."""
+    """Links emitted code to its plan and the text of each call's arguments; `namespace` is its globals."""
     namespace[_PLAN] = plan, arguments
 
 
 def explained(error: Exception) -> Exception:
-    """The error to raise in place of one that came out of the code of a plan."""
+    """The error to raise in place of one that came out of emitted code."""
     found = _innermost(error.__traceback__)
     if found is None:
         return error
@@ -40,7 +40,7 @@ def explained(error: Exception) -> Exception:
 
 
 def in_call(error: Exception, plan: Plan, number: int, values: list[Any]) -> Exception:
-    """The error to raise in place of one that a call of a plan raised when it was given these values."""
+    """The error to raise in place of one that a call of a plan raised for these values."""
     call = plan.calls[number]
     if call.node is not None and not isinstance(error, SitusError):
         error = _translated(error, call.node, plan, call, values)
@@ -51,7 +51,7 @@ def in_call(error: Exception, plan: Plan, number: int, values: list[Any]) -> Exc
 
 
 def in_node(error: Exception, node: Operation) -> Exception:
-    """The error, naming the operation that failed and the user's line that made it."""
+    """The error, naming the operation that failed and the user's line that created it."""
     if isinstance(error, OpError) and error.op is None:
         error = error.in_op()
         where = line_of(node.made_at)
@@ -76,7 +76,7 @@ def _innermost(trace: TracebackType | None) -> tuple[FrameType, int] | None:
 
 
 def _node_of(plan: Plan, number: int) -> Operation | None:
-    """The operation that a copy, or the reading of a variable, was made for."""
+    """The operation that a copy, or a read of a variable, belongs to."""
     if plan.calls[number].reads is not None:
         return plan.calls[number].reads
     made = set(plan.calls[number].outputs)

@@ -1,35 +1,44 @@
-"""PyTorch's compiler, TorchInductor: all that Situs asks of it, and all of torch's private names that this takes.
+"""The interface to PyTorch's compiler, TorchInductor, and all of torch's private names that it needs.
 
-    missing(on_card)              what has to be installed first; None if everything is there
+    missing(on_card)              what has to be installed first; None if nothing
     trace(function, layouts)      the function of tensors as a graph of PyTorch's own operators, without mutations
-    compiled(traced)              the graph as fused kernels: C++ on the host, Triton on a card
+    compiled(traced)              the graph as fused kernels: C++ for the CPU, Triton for GPUs
+    saved(compiled), loaded(data) serialize and deserialize fused kernels, without tracing
+    versions(on_card)             what such bytes depend on, besides the graph
 
-Everything is imported inside of functions: loading the compiler takes seconds, and most programs never compile.
+Everything is imported inside functions: loading the compiler takes seconds, and most programs never compile.
 
 Shapes are static. A graph is traced with fake tensors, which have shapes, strides and dtypes and no elements, so a
-kernel that looks at values fails there (`reason_of` says so). Results are laid out as the kernels lay them out. The
-compiler keeps what it has made on disk (``TORCHINDUCTOR_CACHE_DIR``), under keys of the code, the settings and the
-versions, and looks there before it compiles anything. One thread compiles at a time.
+kernel that depends on values fails there (`reason_of` says so). Results have the same layout as those of the kernels.
+The compiler has a disk cache (``TORCHINDUCTOR_CACHE_DIR``), under keys of the code, the settings and the versions, and
+looks there before it compiles anything. One thread compiles at a time.
 """
 
 from __future__ import annotations
 
+import copy
 import importlib
+import importlib.metadata
 import importlib.util
+import os
+import pickle
+import platform
 import shutil
+import sys
 import threading
 import warnings
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import partial
 from typing import Any
 
 import torch
 from torch.overrides import TorchFunctionMode
 
 from situs._src.base import locks, settings
+from situs._src.base.devices.physical import processor_facts
 from situs._src.runtime.eager import determinism
+from situs._src.runtime.eager.own_operators import define_all
 from situs._src.runtime.eager.shown import to_compiler
 from situs._src.runtime.eager.torch_private import storage_key
 from situs._src.runtime.passes.regions import Layout
@@ -39,18 +48,26 @@ _one_at_a_time = locks.rlock()
 
 
 def missing(on_card: bool) -> str | None:
-    """What has to be installed before anything is compiled for a card, or for the host; None if nothing.
+    """What has to be installed to compile for a GPU, or for the CPU; None if nothing.
 
-    Where the program demands determinism, a torch whose compiler cannot promise it counts as missing.
+    If the program demands determinism, a torch whose compiler cannot promise it counts as missing.
     """
     if on_card:
         if importlib.util.find_spec("triton") is None:
             return "Triton (pip install triton)"
         if not any(map(shutil.which, settings.c_compilers())):
-            return "a C compiler, which Triton needs (gcc or clang on PATH, or its path in CC)"
+            return f"a C compiler, which Triton needs ({_where('gcc or clang', 'CC')})"
     elif _cpp_compiler() is None:
-        return "a C++ compiler (g++ or clang++ on PATH, or its path in CXX)"
+        return f"a C++ compiler ({_where('g++ or clang++', 'CXX')})"
     return _nondeterministic() if determinism.is_required() else None
+
+
+def _where(names: str, variable: str) -> str:
+    """Where a compiler is looked for."""
+    given = os.environ.get(variable, "").strip()
+    return (
+        f"{variable}={given} is no program that can be run" if given else f"{names} on PATH, or its path in {variable}"
+    )
 
 
 def _cpp_compiler() -> str | None:
@@ -68,10 +85,10 @@ class Traced:
     """A function as a graph of PyTorch's operators, and the fake tensors that it was traced with.
 
     Attributes:
-        graph: The graph; it writes into the memory of the inputs that are changed.
+        graph: The graph; it updates changed inputs in place.
         fakes: The tensors.
         changed: The places of those inputs.
-        refuses: Whether its last result says that values were refused.
+        refuses: Whether its last result is the flag for invalid values.
     """
 
     graph: torch.fx.GraphModule
@@ -83,16 +100,16 @@ class Traced:
 def trace(
     function: Callable[..., list[torch.Tensor]], layouts: Sequence[Layout], changed: Sequence[int] = ()
 ) -> Traced:
-    """Traces a function of tensors with these layouts. What it raises comes out as it is.
+    """Traces a function of tensors with these layouts. Exceptions pass through.
 
     Args:
-        function: The function. It writes into no input.
-        layouts: Of its inputs.
-        changed: The places of inputs that the graph is to write into, at its end. What it writes there are the first
+        function: The function. It does not write into its inputs.
+        layouts: The layouts of its inputs.
+        changed: The places of inputs that the graph updates in place, at its end. Their new values are the first
             results of the function, in this order; the graph returns the others.
 
     Raises:
-        NotImplementedError: two inputs would get each other's values.
+        NotImplementedError: two inputs would swap their values.
     """
     with _quietly():
         import torch._inductor.lowering  # some of the decompositions look there
@@ -101,7 +118,7 @@ def trace(
         from torch.fx.experimental.proxy_tensor import make_fx
         from torch.fx.experimental.symbolic_shapes import ShapeEnv
 
-        # With a ShapeEnv the compiler may keep the graph on disk; without scalars, ``item()`` is refused.
+        # With a ShapeEnv the compiler may cache the graph on disk; without scalars, ``item()`` fails.
         shapes = ShapeEnv(allow_scalar_outputs=False, allow_dynamic_output_shape_ops=False)
         mode = FakeTensorMode(allow_non_fake_inputs=True, shape_env=shapes, static_shapes=True)
         with torch.no_grad(), mode:
@@ -115,7 +132,7 @@ def trace(
 
 
 def _write_into(graph: torch.fx.GraphModule, changed: Sequence[int]) -> None:
-    """Lets a graph write its first results into inputs, at its end, rather than return them."""
+    """Makes a graph write its first results into inputs, at its end, rather than return them."""
     inputs = list(graph.graph.find_nodes(op="placeholder"))
     targets = [inputs[place] for place in changed]
     output: Any = graph.graph.output_node()
@@ -135,7 +152,7 @@ def _write_into(graph: torch.fx.GraphModule, changed: Sequence[int]) -> None:
 
 
 def _return_copies(graph: torch.fx.GraphModule, changed: Sequence[int]) -> None:
-    """Lets a graph return copies, made before, of what it returns of the memory that it writes into."""
+    """Makes a graph return copies, made in time, of results that alias memory that it writes into."""
     inputs = list(graph.graph.find_nodes(op="placeholder"))
     memory = {_memory(inputs[place]) for place in changed}
     output: Any = graph.graph.output_node()
@@ -152,12 +169,12 @@ def _return_copies(graph: torch.fx.GraphModule, changed: Sequence[int]) -> None:
 
 
 def _memory(node: torch.fx.Node) -> int:
-    """What tells the memory of a value of a graph from others'."""
+    """The identity of the memory of a value of a graph."""
     return storage_key(node.meta["val"].untyped_storage())
 
 
 def _unseen(function: Callable[..., Any]) -> Callable[..., Any]:
-    """The function, with a refusal wherever it looks at the memory of a tensor: while it is traced, there is none."""
+    """The function, with an error wherever it reads the memory of a tensor: during tracing, there is none."""
 
     def run(*values: torch.Tensor) -> Any:
         with to_compiler(), _Unseen():
@@ -167,7 +184,7 @@ def _unseen(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 class _Unseen(TorchFunctionMode):
-    """Refuses the ways in which Python gets at the elements of a tensor without one of PyTorch's operators."""
+    """Blocks the ways in which Python reads the elements of a tensor without one of PyTorch's operators."""
 
     _LOOKS = frozenset(
         {
@@ -194,7 +211,7 @@ _OF_LISTS = "_foreach_"  # torch's functions of lists of tensors
 
 
 def _one_by_one(name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
-    """One of torch's functions of lists, in place, as calls for each tensor: those are fused with what makes them."""
+    """One of torch's in-place foreach functions as a call per tensor: these are fused with their producers."""
     function = None if name == "copy_" else getattr(torch, name.removesuffix("_"))
     if name in ("addcmul_", "addcdiv_") and len(args) == 4:
         *args, kwargs["value"] = args  # type: ignore[assignment]
@@ -204,7 +221,7 @@ def _one_by_one(name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Non
 
 
 def reason_of(error: Exception) -> str:
-    """Why something cannot be traced, in a few words, from what it raised."""
+    """Why something cannot be traced, in a few words, from its exception."""
     from torch._subclasses.fake_tensor import DataDependentOutputException, DynamicOutputShapeException
     from torch.fx.experimental.symbolic_shapes import GuardOnDataDependentSymNode
 
@@ -212,28 +229,35 @@ def reason_of(error: Exception) -> str:
     text = str(error)
     of_values = ("data-dependent", "item()", "tolist()", ".numpy()")
     if isinstance(error, (*by_values, ValueError)) or any(each in text for each in of_values):
-        return "looks at values"  # a ValueError is a kernel's own: it has looked
+        return "looks at values"  # a ValueError comes from the kernel: it has read values
     first = text.strip().partition("\n")[0]
     return f"cannot be traced: {type(error).__name__}: {first[:100]}"
 
 
-class Watch:
-    """Looks at what each step of a function becomes, while it is traced: `unchecked` is asked after each step.
+def failure_of(error: Exception) -> str:
+    """What the compiler has failed with, in one line: of what a C++ compiler has printed, the first error."""
+    lines = str(error).strip().splitlines() or [""]
+    said = next((line for line in lines[1:] if "error:" in line), lines[0]).strip()
+    return f"{type(error).__name__}: {said[:200]}"
 
-    A kernel refuses some values: an index out of range, a matrix without an inverse, a division of integers by zero.
-    What it becomes may not: a compiler drops checks that have no result, takes negative indices for indices from the
-    end, and a division of integers by zero ends the process.
+
+class Watch:
+    """Checks what each step of a function is traced to: `unchecked` is called after each step.
+
+    A kernel rejects some values: an index out of range, a singular matrix, an integer division by zero. Its trace may
+    not: a compiler drops checks that have no result, takes negative indices as counted from the end, and an integer
+    division by zero kills the process.
     """
 
     def __init__(self) -> None:
         self._last: Any = None
 
     def unchecked(self, takes_integers: bool, says_itself: bool) -> str | None:
-        """Why the last step must not be compiled: it has checks that would be lost; None if it may be.
+        """Why the last step must not be compiled: its checks would be lost; None if it may be.
 
         Args:
             takes_integers: Whether the step takes integers, which may be indices.
-            says_itself: Whether the kernel says itself what it is compiled as, and which values it refuses.
+            says_itself: Whether the kernel declares what it is compiled as, and which values it rejects.
         """
         for node in self._new():
             if node.op != "call_function" or not isinstance(node.target, torch._ops.OpOverload):
@@ -253,11 +277,11 @@ class Watch:
         return None
 
     def skip(self) -> None:
-        """Leaves out what a step has become that has failed."""
+        """Ignores the trace of a step that has failed."""
         self._new()
 
     def _new(self) -> list[Any]:
-        """The nodes of the graph since this was asked last."""
+        """The nodes of the graph since the last call."""
         from torch.fx.experimental.proxy_tensor import get_proxy_mode
 
         mode = get_proxy_mode()
@@ -272,29 +296,26 @@ class Watch:
         return found
 
 
-# Beginnings of names of torch's operators.
+# Prefixes of torch's operators.
 _INDEXING = ("gather", "scatter", "index", "embedding", "take", "nll_loss", "_unsafe_index", "_unsafe_masked_index")
 _DIVIDING = ("div", "floor_divide", "remainder", "fmod", "true_divide")
 
 
-def compiled(traced: Traced, exact: bool = False, elsewhere: bool = False) -> Compiled:
-    """The graph as a function of a list of tensors, which it may empty; it returns a list of them.
+def compiled(traced: Traced, exact: bool = False) -> Compiled:
+    """The graph as a function of a list of tensors, which it may clear; it returns a list of them.
 
     Args:
         traced: The graph.
-        exact: Whether values in less than float32's precision are rounded after each operator, as they are without a
-            compiler, rather than at the end of what is fused.
-        elsewhere: Whether another process does the work, while this thread waits for it; a graph that it does not know
-            all operators of is compiled here.
+        exact: Whether values with less than float32's precision are rounded after each operator, as without a compiler,
+            rather than at the end of a fused kernel.
     """
-    goes = elsewhere and not any(map(_is_ours, traced.graph.graph.nodes))
-    with _quietly(), torch.no_grad(), _settings(exact), _elsewhere() if goes else nullcontext():
+    with _quietly(), torch.no_grad(), _settings(exact):
         from torch._inductor import compile_fx
 
         graph = compile_fx._recursive_joint_graph_passes(traced.graph)
-        _return_copies(graph, traced.changed)  # again: the passes leave out what changes nothing
+        _return_copies(graph, traced.changed)  # again: the passes remove no-ops
         output: Any = graph.graph.output_node()
-        output.meta["user_visible_output_idxs"] = list(range(len(output.args[0])))  # their strides stay as they are
+        output.meta["user_visible_output_idxs"] = list(range(len(output.args[0])))  # keeps their strides
         compile_fx._recursive_record_original_output_strides(graph)
         context: Any = torch._guards.TracingContext(traced.fakes[0].fake_mode if traced.fakes else None)  # type: ignore[attr-defined]
         context.output_strides = []
@@ -303,16 +324,133 @@ def compiled(traced: Traced, exact: bool = False, elsewhere: bool = False) -> Co
         return made
 
 
-def _is_ours(node: torch.fx.Node) -> bool:
-    """Whether a node calls an operator of Situs', which another process does not know."""
-    return isinstance(node.target, torch._ops.OpOverload) and node.target.namespace == "situs"
+def saved(made: Compiled) -> bytes | None:
+    """Fused kernels as bytes, which `loaded` takes if `versions` are the same; None if they cannot be serialized.
+
+    They refer to files in the compiler's own cache, and contain what is needed to write them again.
+    """
+    graphs = sys.modules.get("torch._inductor.output_code")
+    if graphs is None or not isinstance(made, graphs.CompiledFxGraph):  # an empty graph
+        return None
+    kept = copy.copy(made)
+    kept.prepare_for_serialization()
+    kept._time_taken_ns = None
+    try:
+        return pickle.dumps(kept, protocol=pickle.HIGHEST_PROTOCOL)
+    except (pickle.PicklingError, TypeError, AttributeError, RuntimeError):  # a constant that cannot leave the process
+        return None
+
+
+def loaded(data: bytes, exact: bool = False) -> Compiled:
+    """The function that `saved` has serialized.
+
+    Args:
+        data: The bytes, from a trusted source: they contain code.
+        exact: As for `compiled`.
+
+    Raises:
+        RuntimeError: something that the kernels need is missing.
+    """
+    with _quietly(), torch.no_grad(), _settings(exact, compile_threads=1):  # there is nothing left to compile
+        from torch._inductor.codecache import FxGraphCache
+        from torch._inductor.output_code import CompiledFxGraph, CompiledFxGraphConstants
+        from torch._inductor.utils import BoxedBool
+
+        define_all()  # compiled code may call them
+        graph = pickle.loads(data)
+        if not isinstance(graph, CompiledFxGraph):
+            raise TypeError(f"There is a {type(graph).__name__} in the place of compiled kernels.")
+        constants = CompiledFxGraphConstants()
+        found, _ = FxGraphCache.cache_hit_post_compile(graph, {}, constants)
+        if found is None:
+            raise RuntimeError("The compiler's own files are gone.")
+        found.post_compile([], constants, {"cudagraphs": BoxedBool(False), "is_backward": False})
+        made: Compiled = found
+        return made
+
+
+@contextmanager
+def chosen_quickly(pause: Callable[[], None]) -> Iterator[None]:
+    """Makes Triton autotune with a few runs per configuration, in this thread, rather than 0.1 s of them.
+
+    Other work on the GPU is hardly disturbed.
+
+    Args:
+        pause: Called after each configuration.
+    """
+    from torch._inductor.runtime import benchmarking
+
+    measurer: Any = benchmarking.benchmarker
+    thread = threading.get_ident()
+
+    def instead(usual: Callable[..., Any]) -> Callable[..., Any]:
+        def measure(*args: Any, **kwargs: Any) -> Any:
+            function = args[0] if args else kwargs.get("fn", kwargs.get("_callable"))
+            has_arguments = len(args) > 1 or kwargs.get("fn_args") or kwargs.get("fn_kwargs")
+            if threading.get_ident() != thread or function is None or has_arguments:
+                return usual(*args, **kwargs)
+            found = _milliseconds(function)
+            pause()
+            return found
+
+        return measure
+
+    names = [name for name in ("benchmark", "benchmark_gpu") if hasattr(measurer, name)]
+    for name in names:
+        setattr(measurer, name, instead(getattr(measurer, name)))
+    try:
+        yield
+    finally:
+        for name in names:
+            delattr(measurer, name)  # the class has it
+
+
+def _milliseconds(function: Callable[[], Any]) -> float:
+    """The best time of a few launches, on the stream of this thread."""
+    event: Any = torch.cuda.Event
+    function()
+    pairs = []
+    for _ in range(_LAUNCHES):
+        start, end = (event(enable_timing=True) for _ in range(2))
+        start.record()
+        function()
+        end.record()
+        pairs.append((start, end))
+    pairs[-1][1].synchronize()
+    return float(min(start.elapsed_time(end) for start, end in pairs))
+
+
+_LAUNCHES = 5
+
+
+def versions(on_card: bool) -> tuple[str, ...]:
+    """What bytes of `saved` depend on besides the graph: PyTorch, the processor or the GPU, settings."""
+    known: Any = torch.version
+    found = [torch.__version__, str(known.git_version), str(known.cuda), sys.version, platform.machine()]
+    if on_card:
+        properties: Any = torch.cuda.get_device_properties(torch.cuda.current_device())
+        found += [properties.name, f"{properties.major}.{properties.minor}", str(properties.multi_processor_count)]
+        found.append(importlib.metadata.version("triton"))
+    found += [processor_facts().get("flags", ""), str(torch.get_num_threads()), str(_cpp_compiler())]
+    found += [torch.get_float32_matmul_precision(), str(determinism.is_required())]
+    found += [f"{name}={value}" for name, value in sorted(os.environ.items()) if _steers(name)]
+    return tuple(found)
+
+
+def _steers(name: str) -> bool:
+    """Whether an environment variable changes what is compiled."""
+    return name.startswith(_STEERING) and name not in _NOT_STEERING
+
+
+_STEERING = ("TORCHINDUCTOR_", "TRITON_")
+_NOT_STEERING = ("TORCHINDUCTOR_CACHE_DIR", "TRITON_CACHE_DIR", "TORCHINDUCTOR_COMPILE_THREADS")
 
 
 @contextmanager
 def _quietly() -> Iterator[None]:
-    """One thread at a time, and without what the compiler warns of in itself.
+    """One thread at a time, and without the compiler's internal warnings.
 
-    Python keeps one list of what is warned of for all threads: in the background, the program's own warnings would go.
+    Python's warning filters are shared by all threads: in the background, the program's own warnings would be lost.
     """
     with _one_at_a_time:
         if threading.current_thread() is not threading.main_thread():
@@ -324,31 +462,12 @@ def _quietly() -> Iterator[None]:
 
 
 @contextmanager
-def _elsewhere() -> Iterator[None]:
-    """Has PyTorch compile in a process of its own, which it starts once; a torch that cannot compiles here.
-
-    It sends graphs of ATen's operators alone, by default; the process is of the same torch, and knows all others.
-    """
-    from torch._inductor import compile_fx
-
-    mode: Any = getattr(compile_fx, "FxCompileMode", None)
-    if mode is None or not hasattr(compile_fx, "fx_compile_mode"):
-        yield
-        return
-    pickler: Any = importlib.import_module("torch.fx._graph_pickler")
-    before, options = compile_fx.fx_compile_mode, pickler.Options
-    compile_fx.fx_compile_mode, pickler.Options = mode.SUBPROCESS, partial(options, ops_filter=None)
-    try:
-        yield
-    finally:
-        compile_fx.fx_compile_mode, pickler.Options = before, options
-
-
-@contextmanager
-def _settings(exact: bool) -> Iterator[None]:
+def _settings(exact: bool, **others: Any) -> Iterator[None]:
     from torch._inductor import config
 
-    chosen: dict[str, Any] = {"fx_graph_cache": True, "emulate_precision_casts": exact}
+    chosen: dict[str, Any] = {"fx_graph_cache": True, "emulate_precision_casts": exact, **others}
+    if exact and hasattr(config, "dynamic_scale_rblock"):
+        chosen["dynamic_scale_rblock"] = False  # it compiles more kernel configurations when kernels are loaded
     chosen["cpp.cxx"] = (None, _cpp_compiler())  # the one that was found: by default it would be g++ alone
     if determinism.is_required():
         chosen["deterministic"] = True

@@ -1,13 +1,13 @@
-"""Memory that lies on the host for a while: values moved off a GPU, and how they come back.
+"""Offloading: values moved from a GPU to the host, and back.
 
-Tensors that share memory move together, because one of them alone would free nothing. What moves is the memory
-itself, byte by byte; each tensor is made again in it as it was, strides and all:
+Tensors that share a storage move together, because moving one of them alone would free nothing. The storage
+itself is copied, byte by byte; each tensor is recreated as a view of it, with the same strides:
 
     away = Away(value.untyped_storage(), device)      # copied to the host
-    view = away.view(value)                           # the value may go now
+    view = away.view(value)                           # the value may be freed now
     view.bring()                                      # the same value, on the device again
 
-All moves of the process are counted.
+All transfers of the process are counted.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from situs._src.runtime.eager.bridge import Value, copier, host
 
 
 class Moved(NamedTuple):
-    """How many bytes have been moved since the program began, and in how many moves."""
+    """How many bytes have been transferred since the program began, and in how many transfers."""
 
     to_host: int = 0
     to_device: int = 0
@@ -35,7 +35,7 @@ _lock = locks.lock()
 
 
 def moved() -> Moved:
-    """What has been moved so far."""
+    """The transfers so far."""
     return _moved
 
 
@@ -46,20 +46,20 @@ def _count(to_host: int = 0, to_device: int = 0) -> None:
 
 
 class Away:
-    """A piece of a GPU's memory, moved to the host."""
+    """A block of a GPU's memory, offloaded to the host."""
 
     def __init__(self, storage: Any, device: Device) -> None:
         self._device = device
         self._bytes = _copied(_as_bytes(storage), device, host())
-        self._back: ref[Any] | None = None  # the memory on the device again, while something is in it
+        self._back: ref[Any] | None = None  # the memory on the device again, while it is in use
         _count(to_host=storage.nbytes())
 
     def view(self, value: torch.Tensor) -> View:
-        """What a tensor in this memory is, to be made again."""
+        """A handle of a tensor in this memory, to rebuild it."""
         return View(self, value)
 
     def storage(self) -> Any:
-        """The memory on the device again; the same for all that lies in it.
+        """The memory on the device again; shared by all tensors in it.
 
         Raises:
             LimitReached, torch.OutOfMemoryError: there is no room for it.
@@ -73,7 +73,7 @@ class Away:
 
 
 class View:
-    """A tensor whose memory is away."""
+    """A tensor whose memory is offloaded."""
 
     __slots__ = ("_away", "_dtype", "_layout", "_where")
 
@@ -90,7 +90,7 @@ class View:
 
 
 def may_move(value: torch.Tensor) -> bool:
-    """Whether a tensor is no more than its memory: one that is to be conjugated or negated when it is read is more."""
+    """Whether a tensor is fully described by its memory; one with a lazy conjugation or negation is not."""
     return not (value.is_conj() or value.is_neg()) and value.untyped_storage().nbytes() > 0
 
 

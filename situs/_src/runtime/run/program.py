@@ -1,9 +1,9 @@
-"""Programs: plans made ready to run, in the way that suits them.
+"""Programs: executable plans.
 
-A plan whose calls follow each other runs as straight-line code in the caller's thread. One with work that can
-go on side by side (several devices, slow or waiting operations) runs on a pool of threads. Runs that are traced,
-verified or limited in time use code of their own, so that the others pay nothing for it; so do runs that may move
-values to the host (`runtime.run.swap`). A program that is to be compiled is compiled when it has run
+A sequential plan runs as straight-line code in the caller's thread. A plan with work that can
+overlap (several devices, slow or blocking operations) runs on a thread pool. Runs that are traced,
+verified or have a deadline use separate code, so that others pay nothing for it; so do runs that may offload
+values to the host (`runtime.run.swap`). A program that should be compiled is compiled after it has run
 (`runtime.run.compiled`).
 """
 
@@ -12,6 +12,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from enum import Enum
 from functools import cached_property
 from typing import Any
 
@@ -24,11 +25,12 @@ from situs._src.runtime.eager import heap
 from situs._src.runtime.eager.bridge import torch_device
 from situs._src.runtime.eager.execute import verifying
 from situs._src.runtime.eager.torch_private import below_autograd
+from situs._src.runtime.passes.idioms import with_idioms
 from situs._src.runtime.passes.sum_parts import with_sums
 from situs._src.runtime.plan.plan import Plan, slots_in
 from situs._src.runtime.run import swap, threads, trace
 from situs._src.runtime.run.compiled import CompiledProgram, Wish, demand_compiler, wish_for
-from situs._src.runtime.run.cuda_graph import capturing
+from situs._src.runtime.run.cuda_graph import capturing, may_capture
 from situs._src.runtime.run.emit import Function, emit
 from situs._src.runtime.run.failure import explained
 from situs._src.runtime.run.state import Run
@@ -37,19 +39,39 @@ from situs._src.runtime.run.trace import Recorder
 from situs._src.runtime.run.verify import checking
 
 SCRIPTED_AFTER = 10  # runs
+
+
+class Way(Enum):
+    """How the calls of a program are executed, once it has warmed up."""
+
+    STRAIGHT = "one call after the other"
+    THREADS = "on several threads"
+    CAPTURED = "recorded as a CUDA graph"
+
+
+def way_of(plan: Plan, pool: threads.Pool | None, ordered: bool = False) -> Way:
+    """How a program of a plan will run; the arguments are those of `Program`."""
+    schedule = None if pool is None else threads.schedule(plan, pool, ordered)
+    return _way(schedule is not None, not verifying() and may_capture(plan))
+
+
+def _way(side_by_side: bool, captures: bool) -> Way:
+    return Way.THREADS if side_by_side else Way.CAPTURED if captures else Way.STRAIGHT
+
+
 clock: Callable[[], float] = time.perf_counter
 
 
 @dataclass(frozen=True)
 class Listener:
-    """Who is told of runs, while somebody profiles: of a program's first run nothing, then of every other call by call.
+    """Receives runs while profiling: nothing of a program's first run, then every other run call by call.
 
     Attributes:
-        recorded: Told of a run that was recorded.
-        timed: Told of a run that was not: how many seconds it took as it is.
+        recorded: Called with a run that was recorded.
+        timed: Called with a run that was not, and the seconds it took undisturbed.
     """
 
-    recorded: Callable[[Plan, Recorder], None]
+    recorded: Callable[[Plan, Recorder, Way], None]
     timed: Callable[[Plan, float], None]
 
 
@@ -57,14 +79,15 @@ listener: Listener | None = None
 
 
 class Program:
-    """A plan that can run, any number of times and in any number of threads.
+    """An executable plan, which can run any number of times and in any number of threads.
 
     Args:
         plan: The plan.
         pool: The threads for work that can overlap; None to run everything in the caller's thread.
-        swaps: Whether values may be moved to the host if they do not fit on a GPU, though not all graphs may do so.
-        ordered: Whether effects happen in the order of the program, also on a pool.
-        compiles: Whether it is compiled if its functions say nothing of that; None leaves it to the process.
+        swaps: Whether values may be offloaded to the host if they do not fit on a GPU, even if that is off for other
+        graphs.
+        ordered: Whether side effects happen in program order, also on a pool.
+        compiles: Whether to compile it if its functions leave it open; None for the process-wide setting.
     """
 
     def __init__(
@@ -83,10 +106,11 @@ class Program:
         self._lock = locks.lock()
         self._emitted: Function | None = None
         self._asking: Function | None = None
-        self._relayed: tuple[trace.Relay, Function] | None = None  # while somebody watches
-        self._is_final = False  # the function will not be made again
+        self._relayed: tuple[trace.Relay, Function] | None = None  # while a watcher is installed
+        self._is_final = False  # the function will not be rebuilt
         self._runs = 0
-        self._profiled = 0  # runs since somebody profiles: the first is not worth recording
+        self._joined: dict[Operation, str] = {}  # operations that are fused with others
+        self._profiled = 0  # runs since profiling began: the first is not worth recording
         wish = wish_for(plan, compiles)
         self._capturing = None if verifying() else capturing(plan, wish)
         self._why_uncompiled = self._refused(wish)
@@ -97,17 +121,17 @@ class Program:
     def run(
         self, run: Run, values: Sequence[Any], recorder: Recorder | None = None, stoppable: bool = False
     ) -> tuple[Any, ...]:
-        """Runs the plan and returns what it fetches.
+        """Runs the plan and returns its fetches.
 
         Args:
             run: The run.
-            values: What is fed.
-            recorder: What to note each call with.
-            stoppable: Whether the run may be told to stop, so that no call begins after that.
+            values: The feeds.
+            recorder: Records each call.
+            stoppable: Whether the run may be cancelled, so that no call begins after that.
 
         Raises:
-            NotFoundError: a function was to be compiled, and there is no compiler.
-            OpError: a call failed; the error names the operation and the user's line that made it.
+            NotFoundError: a function asked to be compiled, and there is no compiler.
+            OpError: a call failed; the error names the operation and the user's line that created it.
         """
         if self._needs_compiler:
             demand_compiler(self.plan)
@@ -118,12 +142,12 @@ class Program:
             self._profiled += 1
         watcher = watch.watcher
         start = clock() if told is not None else 0.0
-        asked = recorder  # by the caller, or by who profiles; a watcher takes a compiled run as it is
+        asked = recorder  # by the caller or a profiler; a watcher takes a compiled run as a whole
         if watcher is not None:
             began, in_calls = trace.now(), True
             recorder = noted = asked or watcher.begin(self)
         try:
-            with below_autograd():  # nothing here is recorded for PyTorch's own gradients
+            with below_autograd():  # nothing here is recorded by PyTorch's autograd
                 if (swap.switch.on or self._swaps) and self._can_swap:
                     results = swap.run_swapping(self.plan, run, values, recorder)
                 elif (
@@ -131,6 +155,13 @@ class Program:
                     and asked is None
                     and not stoppable
                     and (made := self._compiling.run(run, values)) is not None
+                ) or (
+                    watcher is not None
+                    and self._capturing is not None
+                    and asked is None
+                    and self.schedule is None
+                    and not stoppable
+                    and (made := self._capturing.run(run, values)) is not None
                 ):
                     results, in_calls = made, False
                 elif self.schedule is not None:
@@ -147,7 +178,7 @@ class Program:
                 if not results:
                     self._wait()
                 if told is not None and asked is not None:
-                    told.recorded(self.plan, asked)
+                    told.recorded(self.plan, asked, self.way)
                 elif told is not None and self._profiled > 1:
                     self._wait()
                     told.timed(self.plan, clock() - start)
@@ -159,15 +190,35 @@ class Program:
                 watcher.end(self, noted, began, in_calls, error)
             raise _alone(explained(error), error) from None
 
+    @property
+    def way(self) -> Way:
+        """How it runs now: what is to be captured runs as straight-line code until then."""
+        is_captured = self._capturing is not None and self._capturing.captured is not None
+        return _way(self.schedule is not None, is_captured)
+
+    @property
+    def settles_after(self) -> int:
+        """The number of runs after which its form is final."""
+        return 0 if self._capturing is None or self.schedule is not None else self._capturing.after
+
+    @property
+    def is_captured(self) -> bool:
+        """Whether it runs as a CUDA graph, as far as possible."""
+        return self._capturing is not None
+
     def ways(self) -> dict[Operation, str]:
-        """How each operation runs, if the program is, or was to be, compiled: in which region, or why not."""
+        """How each operation runs, if the program is compiled, or should be: in which region, or why in none.
+
+        For a program that is not compiled and has warmed up: which operations are one kernel.
+        """
         if self._why_uncompiled:
             return dict.fromkeys(self.plan.assignments, f"kernel: {self._why_uncompiled}")
         found = self._compiling or self._capturing
-        return {} if found is None else found.ways()
+        ways = {} if found is None else found.ways()
+        return ways or ({} if not self._joined else {n: self._joined.get(n, "kernel") for n in self.plan.assignments})
 
     def _refused(self, wish: Wish | None) -> str:
-        """Why a program is not compiled though that is wished for; nothing if it is."""
+        """Why a program is not compiled though that is requested; empty if it is."""
         if wish is None:
             return ""
         if verifying():
@@ -177,7 +228,7 @@ class Program:
         return "" if wish.asked or self.schedule is None else "it runs on several threads"
 
     def _stoppable(self, recorder: Recorder | None) -> Function:
-        """The plan as a function that asks before each call whether to go on."""
+        """The plan as a function that checks for cancellation before each call."""
         if recorder is not None:
             return emit(self.plan, recorder.around, stoppable=True).function
         if self._asking is None:
@@ -185,7 +236,7 @@ class Program:
         return self._asking
 
     def _watched(self, recorder: Recorder, run: Run, values: Sequence[Any]) -> tuple[Any, ...]:
-        """A run that is recorded as all others are: what is emitted for it is kept."""
+        """A run recorded by a watcher: the code emitted for it is cached."""
         if self._relayed is None:
             relay = trace.Relay()
             self._relayed = relay, emit(self.plan, relay.around).function
@@ -198,7 +249,7 @@ class Program:
         return swap.can_swap(self.plan)
 
     def _wait(self) -> None:
-        """Waits for the cards: a run that fetches nothing is over when its work is, as one that fetches."""
+        """Synchronizes with the GPUs: a run without fetches ends when its work is done, like one with fetches."""
         for card in self._cards:
             torch.cuda.current_stream(card).synchronize()
 
@@ -206,13 +257,21 @@ class Program:
     def _cards(self) -> list[torch.device]:
         return [torch_device(device) for device in {call.device for call in self.plan.calls} if device.is_card]
 
-    def _with_sums(self) -> Plan:
+    def _rewritten(self) -> Plan:
+        """The plan with elementwise calls fused, and sums accumulated where their terms are produced."""
         plan = self.plan
-        calls = with_sums(plan.calls, slots_in(plan.outputs), plan.assignments) if plan.as_known else plan.calls
-        return plan if calls is plan.calls else replace(plan, calls=calls)
+        if not plan.as_known:
+            return plan
+        kept = slots_in(plan.outputs)
+        fused = with_idioms(plan.calls, kept, plan.slots)
+        self._joined = fused.names
+        calls = with_sums(fused.calls, kept, plan.assignments | fused.placed)
+        if calls is plan.calls:
+            return plan
+        return replace(plan, calls=calls, slots=fused.slots, assignments=plan.assignments | fused.placed)
 
     def _function(self) -> Function:
-        """The plan as a function: in Python at first, and partly in TorchScript when it has run a few times."""
+        """The plan as a function: in Python at first, and partly in TorchScript after a few runs."""
         self._runs += 1
         if self._emitted is None or (self._runs >= SCRIPTED_AFTER and not self._is_final):
             with self._lock:
@@ -226,13 +285,13 @@ class Program:
             self._emitted = emit(self.plan, checking(self.plan) if checks else None).function
         if self._runs >= SCRIPTED_AFTER and not self._is_final:
             self._is_final = True
-            plan = self.plan if verifying() else scripted(self._with_sums())
+            plan = self.plan if verifying() else scripted(self._rewritten())
             if plan is not self.plan:
                 self._emitted = emit(plan).function
 
 
 def _alone(failure: Exception, error: Exception) -> Exception:
-    """The failure to raise in place of an error, which no longer holds the values of the run in its frames."""
+    """The error to raise, detached from the frames that hold the values of the run."""
     if failure is not error:
         error.__traceback__ = failure.__traceback__ = None
     return failure

@@ -1,12 +1,12 @@
-"""Buffers: what lies behind queues. Threads put elements in and take them out, and wait where they must.
+"""Buffers, the implementation of queues. Threads put elements in, take them out, and block if they must.
 
-Whoever cannot go on at once stands in line, producers in one line and consumers in another:
+A call that cannot proceed waits in line, producers in one line and consumers in another:
 
     put(c) put(b)  -->  [ elements ]  -->  take(2) take(1)
 
-Only the first of a line acts, and it acts as far as it can, so nobody is overtaken and the elements of one call
-stay together. Closing is an act of the producers' line: it comes after those that were there before. A buffer
-knows nothing of tensors; an element is whatever it is given.
+Only the first of a line acts, and it acts as far as it can, so calls are not overtaken and the elements of one call
+stay together. Closing is an entry in the producers' line: it comes after those that were there before. A buffer knows
+nothing about tensors; elements can be anything.
 """
 
 from __future__ import annotations
@@ -31,12 +31,12 @@ Element = Any
 
 
 class Buffer:
-    """A buffer that gives elements out in the order they came in.
+    """A first-in, first-out buffer.
 
     Args:
-        name: What messages call it.
+        name: Its name in messages.
         capacity: How many elements it holds; negative for any number.
-        form: What its elements look like, for whoever shares it to compare.
+        form: The structure of its elements, for comparison when it is shared.
 
     Example:
         >>> buffer = Buffer("q", 3)
@@ -58,29 +58,29 @@ class Buffer:
         self._elements: Any = self._empty()
         _buffers.add(self)
 
-    # What threads do.
+    # Operations.
 
     def put(self, elements: Iterable[Element], run: Run | None = None) -> None:
-        """Puts elements in, in order; waits while there is no room.
+        """Puts elements in, in order; blocks while there is no room.
 
         Raises:
-            CancelledError: it is closed, or `run` was cancelled meanwhile.
+            CancelledError: it is closed, or `run` was cancelled.
         """
         act = _Put(self, deque(elements))
         if act.elements:
             self._do(act, self._producers, run)
 
     def take(self, count: int, run: Run | None = None, fewer: bool = False) -> list[Element]:
-        """Takes elements out; waits until there are so many.
+        """Takes elements out; blocks until there are enough.
 
         Args:
             count: How many.
-            run: The run to give up with; None to wait for ever.
-            fewer: Whether what is left will do when the buffer is closed.
+            run: The run whose cancellation ends the wait; None to wait for ever.
+            fewer: Whether to take what is left when the buffer is closed.
 
         Raises:
-            OutOfRangeError: it is closed and has not so many.
-            CancelledError: `run` was cancelled meanwhile; what had been taken is there again.
+            OutOfRangeError: it is closed and has too few elements.
+            CancelledError: `run` was cancelled; elements that had been taken are put back.
         """
         act = _Take(self, count, fewer)
         if count:
@@ -88,14 +88,14 @@ class Buffer:
         return act.taken
 
     def close(self, cancel: bool = False, run: Run | None = None) -> None:
-        """Takes no more elements in; what is there can be taken out.
+        """Accepts no more elements; those in the buffer can be taken out.
 
         Args:
-            cancel: Whether producers that wait fail; else they are let in before.
-            run: The run to give up with.
+            cancel: Whether waiting producers fail; else their elements are accepted first.
+            run: The run whose cancellation ends the wait.
 
         Raises:
-            CancelledError: it was closed before, and `cancel` is false.
+            CancelledError: it was already closed, and `cancel` is false.
         """
         if not cancel:
             self._do(_Close(self), self._producers, run)
@@ -108,12 +108,12 @@ class Buffer:
             self._advance()
 
     def size(self) -> int:
-        """How many elements there are."""
+        """The number of elements."""
         with self._lock:
             return len(self._elements)
 
     def wake(self) -> None:
-        """Lets those who wait for a run that has been told to stop give up."""
+        """Wakes the waiters of runs that were cancelled, so that they give up."""
         with self._lock:
             waiting = [*self._producers, *self._consumers]
         for act in waiting:
@@ -121,7 +121,7 @@ class Buffer:
                 self._give_up(act)
 
     def leave_behind(self) -> None:
-        """After ``os.fork``: forgets who waits in the parent; what they had taken for themselves is there again."""
+        """After ``os.fork``: drops the parent's waiters; elements they had taken are put back."""
         with self._lock:
             for act in (*self._producers, *self._consumers):
                 act.undo()
@@ -154,7 +154,7 @@ class Buffer:
         stop = partial(self._give_up, act)
         act.run.on_stop.append(stop)
         try:
-            if act.run.stopped:  # since before the line above
+            if act.run.stopped:  # cancelled before the line above
                 stop()
             self._wait_for_signal(act)
         finally:
@@ -163,12 +163,12 @@ class Buffer:
     def _wait_for_signal(self, act: _Act) -> None:
         try:
             act.signal.wait()
-        except BaseException:  # an interrupt from the keyboard
+        except BaseException:  # KeyboardInterrupt
             self._give_up(act)
             raise
 
     def _give_up(self, act: _Act) -> None:
-        """Takes an act out of its line and undoes it, unless it is over: after that it has no effect."""
+        """Removes an entry from its line and undoes it, unless it has finished: then it has no effect."""
         with self._lock:
             if not act.over:
                 act.line.remove(act)
@@ -176,7 +176,7 @@ class Buffer:
                 act.given_up = act.end()
                 self._advance()
 
-    # How elements are kept. The lock is held while these run.
+    # How elements are stored. The lock is held while these run.
 
     def _empty(self) -> Any:
         return deque()
@@ -198,7 +198,7 @@ class Buffer:
 
 
 class PaddingBuffer(Buffer):
-    """A buffer whose elements may differ in size; who takes several makes them equal."""
+    """A buffer whose elements may differ in size; taking several pads them."""
 
     kind = "PaddingFIFOQueue"
 
@@ -207,14 +207,14 @@ _at_random = random.SystemRandom().randrange
 
 
 class ShuffleBuffer(Buffer):
-    """A buffer that gives elements out at random, and while it is open keeps some to choose from.
+    """A buffer that returns elements at random, and while it is open keeps some to choose from.
 
     Args:
-        name: What messages call it.
+        name: Its name in messages.
         capacity: How many elements it holds; negative for any number.
-        form: What its elements look like.
-        least: How many elements stay in it while it is open.
-        choose: Chooses one of so many elements; at random by default.
+        form: The structure of its elements.
+        least: The least number of elements that stay in it while it is open.
+        choose: Returns an index below a number; at random by default.
 
     Raises:
         InvalidArgumentError: `least` leaves no room.
@@ -254,13 +254,13 @@ class ShuffleBuffer(Buffer):
 
 
 class PriorityBuffer(Buffer):
-    """A buffer that gives out the least element first, and of equal ones the oldest.
+    """A buffer that returns the smallest element first, and the oldest among equal ones.
 
     Args:
-        name: What messages call it.
+        name: Its name in messages.
         capacity: How many elements it holds; negative for any number.
-        form: What its elements look like.
-        priority: The number that an element is ordered by.
+        form: The structure of its elements.
+        priority: Returns the number that elements are sorted by.
     """
 
     kind = "PriorityQueue"
@@ -299,11 +299,11 @@ if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_leave_behind)
 
 
-# What stands in the lines.
+# The entries of the lines.
 
 
 class _Act:
-    """What a thread wants to do to a buffer. `signal` wakes the thread if it waits."""
+    """A pending operation of a thread on a buffer. `signal` wakes the thread if it waits."""
 
     cancelled: str
 
@@ -317,14 +317,14 @@ class _Act:
         self.signal = threading.Event()
 
     def act(self) -> bool:
-        """Goes as far as it can now; returns whether that was anything."""
+        """Proceeds as far as it can now; returns whether it made progress."""
         raise NotImplementedError
 
     def undo(self) -> None:
-        """Takes back what can be taken back of an act that is given up."""
+        """Undoes what can be undone of an abandoned operation."""
 
     def say_why(self) -> None:
-        """Raises what made this act give up."""
+        """Raises the reason for giving up."""
         if self.run is not None:
             try:
                 self.run.check()
@@ -333,12 +333,12 @@ class _Act:
         raise CancelledError(self.cancelled)
 
     def fail(self, error: OpError) -> bool:
-        """Ends with an error."""
+        """Finishes with an error."""
         self.error = error
         return self.end()
 
     def end(self) -> bool:
-        """Ends, and lets the thread go on."""
+        """Finishes, and wakes the thread."""
         self.over = True
         self.signal.set()
         return True

@@ -1,6 +1,6 @@
-"""What outlives a run: the variables, queues and counters of one session, and what one run carries.
+"""What outlives a run: the variables, queues and counters of one session; and the state of one run.
 
-Kernels that declare a parameter ``run`` are given the `Run`; through it they reach the session's state.
+Kernels that declare a parameter ``run`` get the `Run`; through it they reach the session's state.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from situs._src.runtime.eager.cell import Cell
 
 
 class State:
-    """The state of a session. Safe to use from many threads."""
+    """The state of a session. Thread-safe."""
 
     def __init__(self) -> None:
         self._lock = locks.lock()
@@ -29,7 +29,7 @@ class State:
         self.closed = locks.event()
 
     def cell(self, name: str, make: Callable[[], Cell]) -> Cell:
-        """The cell of a variable, made on first use."""
+        """The cell of a variable, created at first use."""
         found = self._cells.get(name)
         if found is None:
             with self._lock:
@@ -41,7 +41,7 @@ class State:
         return self._cells.get(name)
 
     def bytes_on(self, names: Iterable[str]) -> dict[Device, int]:
-        """How many bytes the values of some variables take on each device."""
+        """The bytes that the values of some variables take on each device."""
         found: Counter[Device] = Counter()
         for name in names:
             cell = self._cells.get(name)
@@ -55,19 +55,19 @@ class State:
         return name in self._cells
 
     def resource(self, name: str, make: Callable[[], Any]) -> Any:
-        """What a session holds under a name, such as a queue; made on first use."""
+        """A named resource of a session, such as a queue; created at first use."""
         with self._lock:
             if name not in self._resources:
                 self._resources[name] = make()
             return self._resources[name]
 
     def resources(self) -> list[Any]:
-        """Everything that `resource` has made."""
+        """All resources that were created."""
         with self._lock:
             return list(self._resources.values())
 
     def count(self, name: str) -> int:
-        """How often this has been asked before under the same name."""
+        """How often this was called before with the same name."""
         with self._lock:
             self._counts[name] += 1
             return self._counts[name] - 1
@@ -79,9 +79,9 @@ class State:
 
 
 class Streams:
-    """The streams of random numbers of the operations of a graph; those in a function are apart for each of its calls.
+    """The random streams of the operations of a graph; those in a function are separate for each of its calls.
 
-    Safe to use from many threads.
+    Thread-safe.
     """
 
     def __init__(self) -> None:
@@ -98,7 +98,7 @@ class Streams:
             return found
 
     def inside(self, call: object) -> Streams:
-        """The streams of the operations in a function, as one operation calls it."""
+        """The streams of the operations in a function, for one calling operation."""
         with self._lock:
             found = self._inside.get(call)
             if found is None:
@@ -107,7 +107,7 @@ class Streams:
 
 
 class Run:
-    """One run: the state it works on, and whether it has been told to stop."""
+    """One run: the state it works on, and whether it was cancelled."""
 
     __slots__ = ("_deadline", "_stopped", "on_stop", "state", "streams")
 
@@ -115,8 +115,8 @@ class Run:
         self.state = state
         self.streams = state.streams
         self._stopped = False
-        self._deadline = ""  # what to say if the time limit was the reason
-        self.on_stop: list[Callable[[], None]] = []  # wakes what waits in a blocking kernel
+        self._deadline = ""  # the message if the time limit was the reason
+        self.on_stop: list[Callable[[], None]] = []  # wakes blocking kernels
 
     @property
     def stopped(self) -> bool:
@@ -124,7 +124,7 @@ class Run:
         return self._stopped or self.state.closed.is_set()
 
     def stop(self, reason: Exception) -> None:
-        """Tells the run to give up: calls that have not begun do not begin, those that wait are woken."""
+        """Cancels the run: calls that have not begun do not begin, and those that wait are woken."""
         if isinstance(reason, DeadlineExceededError):  # not the error itself: it holds frames, which hold this run
             self._deadline = str(reason)
         self._stopped = True
@@ -132,11 +132,11 @@ class Run:
             wake()
 
     def inside(self, call: object) -> Run:
-        """The run as a function sees it that an operation calls: with random numbers of its own."""
+        """The run inside a function that an operation calls: with separate random streams."""
         return _RunInside(self, self.streams.inside(call))
 
     def check(self) -> None:
-        """Raises if the run has been told to stop.
+        """Raises if the run was cancelled.
 
         Raises:
             CancelledError: the session was closed, or another part of the run failed.
@@ -149,7 +149,7 @@ class Run:
 
 
 class _RunInside(Run):
-    """A run in a function that it calls: the same, but for the streams."""
+    """A run inside a function: the same, but for the random streams."""
 
     __slots__ = ("_outer",)
 
@@ -163,9 +163,9 @@ class _RunInside(Run):
         return self._outer.stopped
 
     def stop(self, reason: Exception) -> None:
-        """Tells the whole run to give up."""
+        """Cancels the whole run."""
         self._outer.stop(reason)
 
     def check(self) -> None:
-        """Raises if the whole run has been told to stop."""
+        """Raises if the whole run was cancelled."""
         self._outer.check()

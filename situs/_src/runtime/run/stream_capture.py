@@ -1,10 +1,11 @@
-"""Launches on a card, recorded as a CUDA graph; and the pinned memory that feeds go through.
+"""Capturing kernel launches as a CUDA graph, also on several streams.
 
     launches = Launches(device)
-    results = launches.record(work)      work is run for its launches, but nothing is computed
-    launches.replay()                    now it is: what the results hold is new
+    results = launches.record(work)      runs the work to capture its launches; nothing is computed
+    launches.replay()                    computes it: the results have new values
 
-What the work allocates belongs to the graph, and is used again in every replay.
+Memory that the work allocates belongs to the graph, and is reused in every replay. Work that launches kernels on
+several streams, which fork from the capturing stream and join it again, is captured as a whole (`Streams`).
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from situs._src.runtime.eager.torch_private import clear_cublas_workspaces
 
 
 class Launches:
-    """The launches of some work on one card."""
+    """The launches of some work on one GPU."""
 
     def __init__(self, device: torch.device) -> None:
         self._device = device
@@ -28,7 +29,7 @@ class Launches:
         self._side = torch.cuda.Stream(device)  # type: ignore[no-untyped-call]
 
     def prepare(self, work: Callable[[], Any]) -> None:
-        """Runs some work on the stream to record it on, for what kernels set up when they are first used."""
+        """Runs some work on the capture stream, for what kernels set up at first use."""
         self._side.wait_stream(torch.cuda.current_stream(self._device))
         with _own_work_space(), torch.cuda.stream(self._side):
             work()
@@ -36,52 +37,67 @@ class Launches:
         torch.cuda.synchronize(self._device)
 
     def record(self, work: Callable[[], tuple[Any, ...]]) -> tuple[Any, ...]:
-        """Records some work and returns its results; what is in them is made by `replay`."""
-        # "thread_local": what other threads allocate meanwhile is none of this capture's business.
+        """Captures some work and returns its results, whose values are computed by `replay`."""
+        # "thread_local": allocations of other threads meanwhile do not concern this capture.
         graph = torch.cuda.graph(self._graph, stream=self._side, capture_error_mode="thread_local")
         with _own_work_space(), graph:
             return work()
 
     def replay(self) -> None:
-        """Orders the launches; the card makes them by and by."""
+        """Enqueues the launches; the GPU runs them asynchronously."""
         self._graph.replay()
 
 
-class Staging:
-    """Pinned memory that what is fed goes through, twice: the host fills one half while the card reads the other.
-
-    CUDA would first wait for all that was ordered before it copied from other memory.
+class Streams:
+    """Streams of one GPU for parallel work, between `fork` and `join`.
 
     Args:
-        buffer: Where on the card it goes.
+        device: The GPU.
+        count: How many. Number 0 is whatever stream is current when they fork.
     """
 
-    def __init__(self, buffer: torch.Tensor) -> None:
-        self._buffer = buffer
-        self._halves = [torch.empty_like(buffer, device="cpu", pin_memory=True) for _ in range(2)]
-        event: Any = torch.cuda.Event
-        self._read = [event(), event()]  # when the card has read a half
-        self._turn = 0
+    def __init__(self, device: torch.device, count: int) -> None:
+        self._device = device
+        self._others = [torch.cuda.Stream(device) for _ in range(count - 1)]  # type: ignore[no-untyped-call]
+        self._all: list[Any] = []
 
-    def send(self, value: torch.Tensor) -> None:
-        """Fills the buffer with a value of the host's, before what is ordered next."""
-        half, read = self._halves[self._turn], self._read[self._turn]
-        self._turn = 1 - self._turn
-        read.synchronize()
-        half.copy_(value)
-        self._buffer.copy_(half, non_blocking=True)
-        read.record(torch.cuda.current_stream(self._buffer.device))
+    def fork(self) -> None:
+        """Makes all streams continue from the current one."""
+        first = torch.cuda.current_stream(self._device)
+        for other in self._others:
+            other.wait_stream(first)
+        self._all = [first, *self._others]
+
+    def join(self) -> None:
+        """Makes the first stream wait for the others."""
+        first, *others = self._all
+        for other in others:
+            first.wait_stream(other)
+
+    @contextmanager
+    def on(self, number: int) -> Iterator[None]:
+        """Makes one of them the current stream."""
+        with torch.cuda.stream(self._all[number]):
+            yield
+
+    def mark(self) -> Any:
+        """An event at the current position of the current stream."""
+        return torch.cuda.current_stream(self._device).record_event()
+
+    def wait(self, mark: Any) -> None:
+        """Makes the current stream wait for an event of another one."""
+        torch.cuda.current_stream(self._device).wait_event(mark)
 
 
-_stays = False  # whether a graph uses work space that is not its own
+_stays = False  # whether a graph uses a workspace that is not its own
 
 
 @contextmanager
 def _own_work_space() -> Iterator[None]:
-    """Lets go of the matrix library's work space before and after: each stream has one, and a graph has its own.
+    """Frees cuBLAS workspaces before and after: each stream has one, and a graph has its own.
 
-    Not while there are other threads, which may be ordering work that uses theirs. A graph that is recorded then uses
-    the work space of its stream, which must stay from then on.
+    Not while there are other threads, which may be enqueueing work that uses theirs. A graph that is captured then uses
+    the workspace of its stream, which must stay from then on.
     """
     global _stays
     _stays = _stays or threading.active_count() > 1

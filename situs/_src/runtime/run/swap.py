@@ -1,16 +1,16 @@
-"""Running graphs that are larger than their GPUs: values that are not needed for a while wait on the host.
+"""Running graphs that are larger than their GPUs: values that are not needed for a while are offloaded to the host.
 
-The calls of a plan are made one after the other. When one finds no room on its device, values that lie there and
-that this call does not take are moved to the host, those first that will be needed last; then the call is made
-again. A call whose inputs were moved has them brought back first.
+The calls of a plan are made one after the other. If one runs out of memory on its device, values there
+that it does not use are offloaded, those first that are needed last; then the call is
+retried. Offloaded inputs are copied back before a call.
 
     %1 = MatMul(...)      GPU full
-    %2 = Exp(...)         no room: %0, needed at the end, goes to the host
+    %2 = Exp(...)         no room: %0, needed at the end, is offloaded
     ...
-    %9 = Add(%8, %0)      %0 comes back, something else goes
+    %9 = Add(%8, %0)      %0 is copied back, something else offloaded
 
-Variables are moved in the same way, and come back when they are read; what is fed, and constants, stay. It is slower,
-and only done when the program asks for it: with `switch` for all graphs, or in the options of a session.
+Variables are offloaded in the same way, and copied back when they are read; feeds and constants stay. This is slower,
+and only done on request: with `switch` for all graphs, or in the options of a session.
 """
 
 from __future__ import annotations
@@ -36,7 +36,6 @@ from situs._src.runtime.eager.oom import bytes_asked, exhausted, is_shortage
 from situs._src.runtime.eager.torch_private import storage_key
 from situs._src.runtime.plan.lifetimes import Lifetimes
 from situs._src.runtime.plan.plan import OTHERS_MAY_RUN, Call, Literal, Plan, Slot, Source, slots_in
-from situs._src.runtime.run import trace
 from situs._src.runtime.run.control_flow import Held
 from situs._src.runtime.run.emit import value_of
 from situs._src.runtime.run.failure import explained, in_call
@@ -47,7 +46,7 @@ from situs._src.runtime.run.verify import checking
 
 
 class Switch:
-    """Whether all graphs may move values to the host."""
+    """Whether all graphs may offload values to the host."""
 
     on = False
 
@@ -56,7 +55,7 @@ switch = Switch()
 
 
 def can_swap(plan: Plan) -> bool:
-    """Whether a plan has to do with a GPU, and no call may wait for another one of the same run."""
+    """Whether a plan uses a GPU, and no call may block on another one of the same run."""
     nodes = [node for call in plan.calls if call.node is not None for node in operations_in(call.node)]
     return any(call.device.account is not None for call in plan.calls) and not any(
         BLOCKS in n.op_def.traits for n in nodes
@@ -64,17 +63,17 @@ def can_swap(plan: Plan) -> bool:
 
 
 def run_swapping(plan: Plan, run: Run, values: Sequence[Any], recorder: Recorder | None = None) -> tuple[Any, ...]:
-    """Runs a plan, with values moved to the host where they do not fit; returns what it fetches.
+    """Runs a plan, offloading values to the host if they do not fit; returns its fetches.
 
     Raises:
-        OpError: a call failed. One that is out of memory failed though everything else had been moved.
+        OpError: a call failed. One that ran out of memory did so although everything else had been offloaded.
     """
     with _one_more:
         return _Swapping(run, recorder).play(plan, values)
 
 
 class _Running:
-    """How many runs swap at the moment: what one of them cannot move, another may let go of."""
+    """How many runs swap at the moment: memory that one of them cannot offload, another may free."""
 
     def __init__(self) -> None:
         self._lock = locks.lock()
@@ -90,29 +89,29 @@ class _Running:
 
 
 _one_more = _Running()
-PATIENCE = 10.0  # seconds that a run waits for others to let go of memory, as TensorFlow's allocator does
+PATIENCE = 10.0  # seconds that a run waits for others to free memory, as TensorFlow's allocator does
 
 
 class _Frame:
-    """The values of one plan while it runs: a graph's, or a branch's inside it."""
+    """The values of one plan while it runs: of a graph, or of a branch inside it."""
 
     def __init__(self, plan: Plan, values: Sequence[Any]) -> None:
         self.plan = plan
         self.number = 0  # the call that is being made
-        self.values: dict[int, Any] = dict(zip(plan.inputs, values, strict=True))  # a `View` for what is away
-        self.cells: dict[Cell, None] = dict.fromkeys(_cells_of(plan))  # and those that are met
+        self.values: dict[int, Any] = dict(zip(plan.inputs, values, strict=True))  # a `View` if offloaded
+        self.cells: dict[Cell, None] = dict.fromkeys(_cells_of(plan))  # and those encountered in the run
         self.lifetimes = Lifetimes(plan)
         self.where = {slot: _home(call, plan) for call in plan.calls for slot in call.outputs}
         kept = [*values, *(source.value for call in plan.calls for source in _literals(call.inputs))]
-        self.kept = {_key(value) for value in kept if isinstance(value, torch.Tensor)}  # others hold these as well
+        self.kept = {_key(value) for value in kept if isinstance(value, torch.Tensor)}  # referenced elsewhere
 
     def sources(self) -> Sequence[Source]:
-        """What the call takes that is being made; after the last, what the plan returns."""
+        """The inputs of the current call; after the last one, the results of the plan."""
         calls = self.plan.calls
         return calls[self.number].inputs if self.number < len(calls) else self.plan.outputs
 
     def argument(self, source: Source) -> Any:
-        """The value of a source, brought back if it is away."""
+        """The value of a source, brought back if it is offloaded."""
         for slot in slots_in([source]):
             value = self.values[slot]
             if isinstance(value, View):
@@ -120,7 +119,7 @@ class _Frame:
         return value_of(source, self.values)
 
     def keep(self, call: Call, made: Any) -> None:
-        """Keeps the results of a call, and lets go of what nobody uses after it."""
+        """Stores the results of a call, and frees values that are not used after it."""
         for slot, value in zip(call.outputs, (made,) if call.single else made, strict=True):
             self.values[slot] = value
             if isinstance(value, Cell):
@@ -140,12 +139,12 @@ class _Group:
     """Values and variables on one device that share their memory."""
 
     storage_size: int
-    use: tuple[int, int]  # when it is needed: how far inside, and at which call
+    use: tuple[int, int]  # when it is needed: nesting depth, and call
     slots: list[tuple[_Frame, int]] = field(default_factory=list)
     cells: list[Cell] = field(default_factory=list)
 
 
-_NEVER = (1, 0)  # later than everything in any frame: these are (0, call), (-1, call) ..., the innermost soonest
+_NEVER = (1, 0)  # after everything in any frame: these are (0, call), (-1, call) ..., the innermost first
 
 
 class _Swapping:
@@ -155,7 +154,7 @@ class _Swapping:
         self.run = run
         self.recorder = recorder
         self.frames: list[_Frame] = []
-        self.stuck: set[int] = set()  # memory that could not be moved
+        self.stuck: set[int] = set()  # memory that could not be offloaded
 
     def play(self, plan: Plan, values: Sequence[Any]) -> tuple[Any, ...]:
         """Runs a plan."""
@@ -170,27 +169,27 @@ class _Swapping:
             return tuple(self._given(frame))
         finally:
             self.frames.pop()
-            frame.values.clear()  # an error that is on its way holds the frame
+            frame.values.clear()  # a propagating error holds the frame
 
     def _call(self, frame: _Frame, call: Call) -> None:
-        start = trace.now()
+        began = None if self.recorder is None or len(self.frames) != 1 else self.recorder.begin(call)
         arguments = self._given(frame)
         function = self._function(frame, call)
         try:
             made = self._with_room(frame, lambda: function(*arguments), _may_repeat(call), arguments)
         finally:
             arguments.clear()
-        if self.recorder is not None and len(self.frames) == 1:
-            self.recorder.note(call, start, made)
+        if self.recorder is not None and began is not None:
+            self.recorder.note(call, began, made)
         frame.keep(call, made)
 
     def _given(self, frame: _Frame) -> list[Any]:
-        """The values of what a call takes, or the plan returns, all on their devices."""
+        """The inputs of a call, or the results of the plan, all on their devices."""
         made: list[Any] = self._with_room(frame, lambda: [frame.argument(source) for source in frame.sources()])
         return made
 
     def _function(self, frame: _Frame, call: Call) -> Callable[..., Any]:
-        """What to call: a branch or a loop with its plans run as this one is."""
+        """The function to call: a branch or a loop with its plans swapped as well."""
         function = call.function
         if isinstance(function, Held):
             function = function.again(self._inner, lambda move: self._roomy(frame, move))
@@ -215,15 +214,15 @@ class _Swapping:
     def _roomy(self, frame: _Frame, copy: Callable[[Any], Any]) -> Callable[[Any], Any]:
         return lambda value: self._with_room(frame, lambda: copy(value))
 
-    # Room.
+    # Making room.
 
     def _with_room(
         self, frame: _Frame, attempt: Callable[[], Any], may_repeat: bool = True, values: list[Any] | None = None
     ) -> Any:
-        """Does something for a call, after making room on a GPU if there is none, as often as that helps."""
+        """Does something for a call, and retries after making room on a GPU, as long as that helps."""
         give_up = time.monotonic() + PATIENCE
         while True:
-            others = _one_more.count > 1  # asked before: one that ends meanwhile leaves room
+            others = _one_more.count > 1  # read before: one that ends meanwhile leaves room
             try:
                 return attempt()
             except Exception as error:
@@ -232,14 +231,14 @@ class _Swapping:
                 waits = full is not None and others and time.monotonic() < give_up
                 if full is None or not (chosen or waits):
                     raise _explained(error, frame, values) from None
-            # Only now: the error, and with it whatever the call had made, is gone.
+            # Only now: the error, and with it whatever the call had allocated, is gone.
             for key, group in chosen:
                 self._move(key, group, full[0])
             if not chosen:
                 time.sleep(0.001)
 
     def _chosen(self, device: Device, need: int) -> list[tuple[int, _Group]]:
-        """What to move off a device: what is needed last, until that is enough."""
+        """What to offload from a device: what is needed last, until that is enough."""
         groups = self._groups(device)
         for key in self._protected():
             groups.pop(key, None)
@@ -252,7 +251,7 @@ class _Swapping:
         return chosen
 
     def _groups(self, device: Device) -> dict[int, _Group]:
-        """What lies on a device and can be moved, by memory."""
+        """What is on a device and can be offloaded, grouped by memory."""
         groups: dict[int, _Group] = {}
         for depth, frame in enumerate(self.frames):
             for slot, value in frame.values.items():
@@ -261,7 +260,7 @@ class _Swapping:
                     group.slots.append((frame, slot))
                     group.use = min(group.use, (-depth, frame.next_use(slot)))
         for cell, use in self._cells(device).items():
-            value = cell.value  # another thread may move it at any time
+            value = cell.value  # another thread may offload it at any time
             if _movable(value):
                 group = groups.setdefault(_key(value), _Group(_size(value), _NEVER))
                 group.cells.append(cell)
@@ -269,7 +268,7 @@ class _Swapping:
         return groups
 
     def _cells(self, device: Device) -> dict[Cell, tuple[int, int]]:
-        """The variables on a device that this run has met or its session has, and when it needs them again."""
+        """The variables on a device that this run or its session has, and when the run needs them again."""
         met = [cell for frame in self.frames for cell in frame.cells]
         cells = dict.fromkeys([*self.run.state._cells.values(), *met], _NEVER)
         for depth, frame in enumerate(self.frames):
@@ -279,7 +278,7 @@ class _Swapping:
         return {cell: use for cell, use in cells.items() if cell.place.device is device}
 
     def _protected(self) -> set[int]:
-        """The memory that has to stay: of what calls take that are being made, and what others hold as well."""
+        """The memory that must stay: inputs of current calls, and values that are referenced elsewhere."""
         found = set(self.stuck)
         for frame in self.frames:
             found |= frame.kept
@@ -291,23 +290,23 @@ class _Swapping:
         return found
 
     def _move(self, key: int, group: _Group, device: Device) -> None:
-        """Moves everything in one piece of memory to the host."""
+        """Offloads everything in one block of memory to the host."""
         values = [cell.value for cell in group.cells] + [frame.values[slot] for frame, slot in group.slots]
         storage = next((v.untyped_storage() for v in values if isinstance(v, torch.Tensor) and _key(v) == key), None)
         del values
         if storage is None:
-            return  # another run was quicker
+            return  # another run was faster
         away = Away(storage, device)
         for cell in group.cells:
             value = cell.value
             if value is None or _key(value) != key or not cell.move_out(value, away.view(value).bring):
-                self.stuck.add(key)  # another run has to do with it
+                self.stuck.add(key)  # another run uses it
         for frame, slot in group.slots:
             frame.values[slot] = away.view(frame.values[slot])
 
 
 class _Repeatable:
-    """A run for a call that may be made again: it draws the same random numbers."""
+    """A run for a call that may be retried: it draws the same random numbers."""
 
     def __init__(self, run: Run) -> None:
         self._run = run
@@ -317,7 +316,7 @@ class _Repeatable:
 
     @property
     def streams(self) -> _Repeatable:
-        """What the call asks for its draw."""
+        """Returns itself: the call asks for its stream through it."""
         return self
 
     def inside(self, call: object) -> _Repeatable:
@@ -327,24 +326,24 @@ class _Repeatable:
         return self._inside[call]
 
     def of(self, node: object, begin: Position) -> Again:
-        """The stream of a random operation, at the same position however often it is asked."""
+        """The stream of a random operation, at the same position in each retry."""
         if node not in self._drawn:
             self._drawn[node] = Again(self._streams.of(node, begin))
         return self._drawn[node]
 
 
 def _may_repeat(call: Call) -> bool:
-    """Whether a call that failed for want of memory has changed nothing."""
+    """Whether a call that ran out of memory has changed nothing."""
     node = call.node
     if node is None:
         return True
     if graphs_of(node):
-        return False  # what is inside has been repeated there, if it could be
+        return False  # calls inside were retried there, if possible
     return node.op_def.traits.isdisjoint(OTHERS_MAY_RUN) and call.overwrites is None
 
 
 def _shortage(error: Exception, frame: _Frame) -> tuple[Device, int] | None:
-    """The device that had no room, and how many bytes were missing; None for what no room would cure."""
+    """The device that ran out of memory, and the missing bytes; None for errors that more memory would not cure."""
     if isinstance(error, LimitReached):
         account = error.account
         return (account.device, error.size + error.held - account.limit) if error.size <= account.limit else None
@@ -352,7 +351,7 @@ def _shortage(error: Exception, frame: _Frame) -> tuple[Device, int] | None:
 
 
 def _explained(error: Exception, frame: _Frame, values: list[Any] | None) -> Exception:
-    """The error to raise: of a call that has its `values`, or of bringing values back."""
+    """The error to raise: of a call on its `values`, or of bringing values back."""
     failure = explained(error)
     if values is None and is_shortage(failure):
         failure = exhausted(failure, _device(frame), "Swap")
@@ -364,7 +363,7 @@ def _explained(error: Exception, frame: _Frame, values: list[Any] | None) -> Exc
 
 
 def _device(frame: _Frame) -> Device:
-    """Where the call is made that is being made; results go to where the last one was."""
+    """The device of the current call; for results, that of the last call."""
     calls = frame.plan.calls
     return calls[min(frame.number, len(calls) - 1)].device
 
@@ -376,7 +375,7 @@ def _cells_of(plan: Plan) -> list[Cell]:
 
 
 def _home(call: Call, plan: Plan) -> Device:
-    """Where the results of a call lie."""
+    """The device of the results of a call."""
     return call.device if call.node is None else home_of(plan.assignments[call.node])
 
 

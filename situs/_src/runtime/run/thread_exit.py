@@ -1,7 +1,7 @@
-"""Threads that compute, and the end of the program.
+"""Compute threads at interpreter exit.
 
-The interpreter ends threads that run on when the program is over wherever they are; one that is in PyTorch at that
-moment brings the process down. So threads that have been told to stop are waited for, for a little while.
+At exit, the interpreter kills threads that are still running, wherever they are; if one is inside PyTorch at that
+moment, the process crashes. So threads that have been told to stop are joined, with a short timeout.
 """
 
 from __future__ import annotations
@@ -11,13 +11,13 @@ import threading
 import time
 from weakref import WeakSet
 
-_PATIENCE = 2.0  # seconds for all of them
+_PATIENCE = 2.0  # seconds for all of them together
 
 _threads: WeakSet[threading.Thread] = WeakSet()
 
 
 def wait_at_exit(thread: threading.Thread) -> None:
-    """Has the program wait for a thread when it ends."""
+    """Joins a thread at exit, with a timeout."""
     _threads.add(thread)
 
 

@@ -1,12 +1,12 @@
-"""Running calls side by side.
+"""Running calls in parallel on a thread pool.
 
-A call is made when what it waits for is over: cheap ones at once on the same thread, slow ones are handed to the pool,
-as in TensorFlow's executor (`runtime.plan.ready` has the rules). A plan is worth it only if two slow calls can
+A call is made when its dependencies are done: cheap calls at once on the same thread, slow ones on the pool,
+as in TensorFlow's executor (`runtime.plan.ready` has the rules). A plan is run this way only if two slow calls can
 overlap.
 
-*Slow* is what waits or sleeps (Python functions, queues) and arithmetic of more than a few million steps on the
-CPU's cores, virtual GPUs among them. What a card computes is never slow: it is ordered and goes on by itself. A call
-that may wait for another run (a queue) gets a thread of its own, so that waiting never uses up the pool.
+*Slow* calls are those that block (Python functions, queues) and those with more than a few million arithmetic
+operations on the CPU, which includes virtual GPUs. Calls on a real GPU are never slow, because they are asynchronous. A
+call that may wait for another run (a queue) gets a thread of its own, so that waiting never exhausts the pool.
 """
 
 from __future__ import annotations
@@ -30,7 +30,6 @@ from situs._src.runtime.eager.torch_private import below_autograd
 from situs._src.runtime.plan.effects import in_order
 from situs._src.runtime.plan.plan import Call, Plan, makers, slots_in, waits_for
 from situs._src.runtime.plan.ready import BLOCKING, CHEAP, SLOW, Ready, Work, rounds
-from situs._src.runtime.run import trace
 from situs._src.runtime.run.emit import value_of
 from situs._src.runtime.run.failure import explained, in_call
 from situs._src.runtime.run.state import Run
@@ -47,7 +46,7 @@ def _mark_worker() -> None:
 
 
 class Pool:
-    """The threads that run slow calls. `size` 0 means one for each core; a shared pool outlives its sessions."""
+    """The threads that run slow calls. `size` 0 means one per core; a shared pool outlives its sessions."""
 
     def __init__(self, size: int = 0, shared: bool = False) -> None:
         self.shared = shared
@@ -56,7 +55,7 @@ class Pool:
         _pools.add(self)
 
     def start(self) -> None:
-        """Takes new threads: the first ones, or those of a child process, which has none of its parent's."""
+        """Creates threads: the first ones, or those of a forked child, which has none of its parent's."""
         self._executor = ThreadPoolExecutor(self.size, thread_name_prefix="situs-inter-op", initializer=_mark_worker)
 
     def submit(self, work: Any, *arguments: Any) -> None:
@@ -64,7 +63,7 @@ class Pool:
         self._executor.submit(work, *arguments)
 
     def close(self) -> None:
-        """Lets the threads of a session's own pool end when their work is done."""
+        """Shuts down the threads of a session's own pool when their work is done."""
         if not self.shared:
             self._executor.shutdown(wait=False)
 
@@ -84,7 +83,7 @@ _lock = locks.lock()
 
 
 def shared_pool(size: int = 0) -> Pool:
-    """The threads of the process; their number is settled by whoever asks first."""
+    """The threads of the process; the first caller determines their number."""
     global _shared
     with _lock:
         if _shared is None:
@@ -95,17 +94,17 @@ def shared_pool(size: int = 0) -> Pool:
 def schedule(
     plan: Plan, pool: Pool, ordered: bool = False, states: Mapping[int, Hashable] | None = None
 ) -> Schedule | None:
-    """How to run a plan on a pool; None if its calls may as well follow each other.
+    """How to run a plan on a pool; None if it may as well run sequentially.
 
     Args:
         plan: The plan.
         pool: The threads.
-        ordered: Whether effects happen in the order of the program, as in functions.
+        ordered: Whether side effects happen in program order, as in functions.
         states: The variables that come in, by their slots.
     """
     products = (call for call in plan.calls if call.node is not None and PRODUCT in call.node.op_def.traits)
     several = len({call.device for call in products}) > 1
-    unknown = HEAVY + 1 if several else 0  # on one device, small products are the more likely ones
+    unknown = HEAVY + 1 if several else 0  # on one device, small products are more likely
     kinds = [_kind(call, unknown) for call in plan.calls]
     maker = makers(plan.calls)
     dependencies = [waits_for(call, maker) for call in plan.calls]
@@ -117,7 +116,7 @@ def schedule(
 
 
 def _kind(call: Call, unknown: int) -> str:
-    """What to do with a call; `unknown` is the work of one whose shapes are not known."""
+    """How to run a call; `unknown` is the assumed work if its shapes are unknown."""
     if call.node is None:
         return CHEAP
     inside = list(operations_in(call.node))
@@ -131,7 +130,7 @@ def _kind(call: Call, unknown: int) -> str:
 
 
 def _work(node: Operation, unknown: int) -> int:
-    """Roughly how many multiplications an operation takes, from what is known of shapes."""
+    """Roughly how many multiplications an operation takes, as far as shapes are known."""
     rule = node.op_def.work_rule
     if rule is not None:
         work = rule(node)
@@ -141,9 +140,9 @@ def _work(node: Operation, unknown: int) -> int:
 
 
 def _overlap(kinds: list[str], dependencies: list[set[int]]) -> bool:
-    """Whether two slow calls do not depend on each other: some chain of them is shorter than their number."""
+    """Whether two slow calls are independent: some chain of them is shorter than their number."""
     if any(kind == BLOCKING and _beside(number, dependencies) for number, kind in enumerate(kinds)):
-        return True  # what may wait for ever must not hold up what does not depend on it
+        return True  # what may block for ever must not hold up independent calls
     depth: list[int] = []
     for kind, first in zip(kinds, dependencies, strict=True):
         depth.append(max((depth[i] for i in first), default=0) + (kind != CHEAP))
@@ -151,7 +150,7 @@ def _overlap(kinds: list[str], dependencies: list[set[int]]) -> bool:
 
 
 def _beside(number: int, dependencies: list[set[int]]) -> bool:
-    """Whether some call after this one does not wait for it."""
+    """Whether a later call does not depend on this one."""
     after = {number}
     for other in range(number + 1, len(dependencies)):
         if not dependencies[other] & after:
@@ -161,12 +160,12 @@ def _beside(number: int, dependencies: list[set[int]]) -> bool:
 
 
 class Schedule:
-    """A plan, and who waits for whom in it."""
+    """A plan with its dependencies."""
 
     def __init__(self, plan: Plan, pool: Pool, ready: Ready) -> None:
         self.plan = plan
         self.pool = pool
-        self.ready = ready  # of a run that has not begun
+        self.ready = ready  # the initial state of a run
         uses = [0] * plan.slots
         for call in plan.calls:
             for slot in slots_in(call.inputs):
@@ -176,11 +175,11 @@ class Schedule:
         self.uses = uses
 
     def rounds(self) -> list[list[int]]:
-        """The calls in the order in which they run, as far as that is known; those in one list run side by side."""
+        """The calls in the order in which they run, as far as known; those in one list run in parallel."""
         return rounds(self.ready.again(), self.pool.size)
 
     def run(self, run: Run, values: Sequence[Any], recorder: Recorder | None = None) -> tuple[Any, ...]:
-        """Runs the plan and returns what it fetches."""
+        """Runs the plan and returns its fetches."""
         return _Running(self, run, values, recorder).finish()
 
 
@@ -200,16 +199,16 @@ class _Running:
         self.over = threading.Event()
         self.failed = False
         self.error: Exception | None = None  # until it is raised
-        # A run inside a run (a Python function that runs the session) waits in a worker: the others may do the same.
+        # A nested run (a Python function that runs the session) waits in a worker: the others may do the same.
         self.is_nested = getattr(_thread, "is_worker", False)
 
     def finish(self) -> tuple[Any, ...]:
-        """Starts what is ready, waits for the end and returns what is fetched."""
+        """Starts what is ready, waits for the end and returns the fetches."""
         self._start(self.ready.first())
         if self.ready.left:
             try:
                 self.over.wait()
-            except BaseException:  # interrupted at the keyboard: what has not begun must not happen any more
+            except BaseException:  # KeyboardInterrupt: what has not begun must not start any more
                 self.run.stop(CancelledError("The run was interrupted."))
                 raise
         if self.failed:
@@ -217,7 +216,7 @@ class _Running:
         return tuple(value_of(source, self.values) for source in self.schedule.plan.outputs)
 
     def _raise(self) -> NoReturn:
-        """Raises the failure and keeps nothing of it: it holds frames, these hold this run, and both hold values."""
+        """Raises the error and drops it: it references frames, these reference this run, and both hold values."""
         error, self.error = self.error, None
         self.values = [None] * len(self.values)
         try:
@@ -226,7 +225,7 @@ class _Running:
             del error
 
     def _start(self, pieces: list[Work]) -> None:
-        """Hands pieces of work to the pool; one that may wait for another run gets a thread of its own."""
+        """Submits calls to the pool; one that may wait for another run gets a thread of its own."""
         for numbers in pieces:
             if self.is_nested or self.ready.kinds[numbers[0]] == BLOCKING:
                 threading.Thread(target=self._work, args=(numbers,), daemon=True).start()
@@ -236,7 +235,7 @@ class _Running:
     def _work(self, numbers: list[int]) -> None:
         try:
             self._work_through(deque(numbers))
-        except BaseException as error:  # whoever waits for the end of the run must hear of it
+        except BaseException as error:  # the thread that waits for the run must see it
             self._fail(UnknownError(f"{type(error).__name__}: {error}"))
 
     def _work_through(self, todo: deque[int]) -> None:
@@ -245,16 +244,16 @@ class _Running:
                 self._start(self.ready.go_on(todo, self._call(todo.popleft())))
 
     def _call(self, number: int) -> list[int]:
-        """Makes one call and returns those that are ready now."""
+        """Runs one call and returns those that are ready now."""
         call = self.schedule.plan.calls[number]
         arguments: list[Any] = []
         try:
-            start = trace.now()
+            began = None if self.recorder is None else self.recorder.begin(call)
             arguments = [value_of(source, self.values) for source in call.inputs]
-            self.run.check()  # only now: a run that has failed lets go of its values
+            self.run.check()  # only now: a run that has failed releases its values
             made = call.function(self.run, *arguments) if call.takes_run else call.function(*arguments)
-            if self.recorder is not None:
-                self.recorder.note(call, start, made)
+            if self.recorder is not None and began is not None:
+                self.recorder.note(call, began, made)
         except BaseException as raised:
             error = raised if isinstance(raised, Exception) else UnknownError(f"{type(raised).__name__}: {raised}")
             self._fail(in_call(explained(error), self.schedule.plan, number, arguments))
@@ -275,7 +274,7 @@ class _Running:
         return ready
 
     def _fail(self, failure: Exception) -> None:
-        """The first failure ends the run; calls that have begun are told to give up."""
+        """The first failure ends the run; calls in progress are cancelled."""
         with self.lock:
             if not self.failed:
                 self.failed, self.error = True, failure

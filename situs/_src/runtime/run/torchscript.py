@@ -1,17 +1,17 @@
-"""Runs of calls that PyTorch can make by itself, without coming back to Python after each.
+"""Sequences of PyTorch calls as TorchScript functions, without returning to Python after each call.
 
-A call of one of PyTorch's own functions costs Python as much again as the work of a small kernel. Where several
-follow each other, they become one function in TorchScript, whose interpreter is a loop in C++: 1,000 small
-products and sums then take 0.6 of the time (decision 8). Only PyTorch's own functions of tensors qualify, and these
-depend on nothing else, so if one fails, the same calls are made again one by one, and the one that fails says why.
+The Python overhead of calling a PyTorch function is as large as the work of a small kernel. Consecutive
+calls become one TorchScript function, whose interpreter is a C++ loop: 1,000 small
+products and sums then take 0.6 of the time (decision 8). Only PyTorch's own functions of tensors qualify. These
+are pure, so if one fails, the calls are repeated one by one, to find the one that failed.
 
     def run(x0, x1):
      v2 = torch.mm(x0, x1)
      v3 = v2.add_(x1)
      return (v3, )
 
-A run that may be made again must leave what it is given as it was: inside it, only values that it has made itself
-are overwritten. Making the function takes about 30 us a call, so a program does it only after it has run a few times.
+Because it may be repeated, such a function must not modify its inputs: only values that it has created itself
+are overwritten. Building the function takes about 30 us per call, so this is done only after a few runs.
 """
 
 from __future__ import annotations
@@ -31,13 +31,13 @@ from situs._src.runtime.passes.reuse import Over
 from situs._src.runtime.plan.plan import Call, Literal, Plan, Slot, Source, slots_in
 from situs._src.runtime.run.emit import emit
 
-SHORTEST = 16  # calls: calling TorchScript costs as much as ten to twelve calls from Python save
+SHORTEST = 16  # calls: calling TorchScript costs as much as it saves on ten to twelve calls from Python
 LONGEST = 2000
-LARGE = 2**16  # elements: from here on, what Python costs is less than what another piece of memory does
+LARGE = 2**16  # elements: from here on, another allocation costs more than Python does
 
 
 def scripted(plan: Plan) -> Plan:
-    """The plan with runs of PyTorch's own functions put together; the plan itself if there are none."""
+    """The plan with sequences of PyTorch functions joined; the plan itself if there are none."""
     calls: list[Call] = []
     uses = Counter(slots_in(plan.outputs))
     for call in plan.calls:
@@ -55,7 +55,7 @@ def scripted(plan: Plan) -> Plan:
 
 
 class _Run:
-    """Calls that follow each other on one device: as they are in the plan, and as they are in a function of them."""
+    """Consecutive calls on one device: as in the plan, and as in the joined function."""
 
     def __init__(self) -> None:
         self.calls: list[Call] = []
@@ -63,7 +63,7 @@ class _Run:
         self.made: set[int] = set()
 
     def take(self, call: Call) -> bool:
-        """Adds a call, unless it cannot be made together with the others."""
+        """Adds a call, unless it cannot be joined with the others."""
         inside = call if call.overwrites in self.made else _sparing(call)
         if inside is None or not _qualifies(inside) or len(self.calls) == LONGEST:
             return False
@@ -75,10 +75,10 @@ class _Run:
         return True
 
     def joined(self, plan: Plan, uses: Mapping[int, int]) -> list[Call]:
-        """One call in the place of several; these themselves if they are few or TorchScript will not have them.
+        """One call for the sequence; the calls themselves if they are few or TorchScript cannot compile them.
 
         Args:
-            plan: The plan that they are of.
+            plan: Their plan.
             uses: How often each slot is used in it.
         """
         if len(self.calls) < SHORTEST:
@@ -87,14 +87,14 @@ class _Run:
         kept = [slot for call in self.calls for slot in call.outputs if slot in used]
         try:
             function = _compiled(self.inside, sources, kept)
-        except Exception:  # a function without a TorchScript form: nothing is lost but a little time
+        except Exception:  # a function that TorchScript does not support: only a little time is lost
             return self.calls
         together = _or_one_by_one(function, _alone(self.inside, sources, kept, plan))
         return [Call(together, list(sources), kept, self.calls[0].device, single=False)]
 
 
 def _sparing(call: Call) -> Call | None:
-    """A call that overwrites nothing; None if the memory that this takes is better saved."""
+    """A call that overwrites nothing; None if saving the memory is better."""
     if call.overwrites is None:
         return call
     if call.node is None or call.anew is None or _known_size(call.node) >= LARGE:
@@ -103,7 +103,7 @@ def _sparing(call: Call) -> Call | None:
 
 
 def _known_size(node: Operation) -> int:
-    """How many elements the result has, as far as that is known: an unknown dimension counts as 1."""
+    """The number of elements of the result, as far as known: an unknown dimension counts as 1."""
     shape = node.outputs[0].shape
     return 0 if shape.rank is None else prod(size for size in shape if size is not None)
 
@@ -120,7 +120,7 @@ def _qualifies(call: Call) -> bool:
 def _text(function: Callable[..., Any], arguments: list[str]) -> str | None:
     """The call of a function in TorchScript; None if it is not one of PyTorch's own."""
     in_script = getattr(function, "in_script", None)
-    if in_script is not None:  # the kernel itself says how
+    if in_script is not None:  # declared by the kernel
         return str(in_script).format(*arguments)
     if isinstance(function, Over):
         return _text(function.function, [*arguments, f"out={arguments[function.place]}"])
@@ -138,7 +138,7 @@ def _is_tensor(source: Source) -> bool:
 
 
 def _outside(run: list[Call], made: set[int]) -> list[Source]:
-    """The values that a run of calls takes from outside of it, each once."""
+    """The values that a sequence takes from outside, each once."""
     found: dict[Any, Source] = {}
     for call in run:
         for source in call.inputs:
@@ -150,7 +150,7 @@ def _outside(run: list[Call], made: set[int]) -> list[Source]:
 
 
 def _used_outside(run: list[Call], uses: Mapping[int, int]) -> set[int]:
-    """The results of a run of calls that are used elsewhere."""
+    """The results of a sequence that are used elsewhere."""
     inside: Counter[int] = Counter()
     for call in run:
         inside.update(slots_in(call.inputs))
@@ -196,7 +196,7 @@ def _alone(run: list[Call], sources: list[Source], kept: list[int], plan: Plan) 
 def _or_one_by_one(function: Callable[..., Any], alone: Callable[..., Any]) -> Callable[..., Any]:
     def run(*values: Any) -> Any:
         before = read_script_optimize()
-        write_script_optimize(False)  # no profiling runs, no rewriting: the calls as they are
+        write_script_optimize(False)  # no profiling runs, no rewriting
         try:
             return function(*values)
         except RuntimeError:

@@ -1,7 +1,6 @@
-"""Checking what kernels return against what their operations promise, while a plan runs.
+"""Verifying the results of kernels against the shapes and dtypes of the graph, while a plan runs.
 
-For the tests, and with ``SITUS_VERIFY=1``: a shape or a dtype that the graph promised and a kernel did not
-keep is a bug in Situs or in the kernel.
+Used in the tests, and with ``SITUS_VERIFY=1``: a mismatch is a bug in Situs or in the kernel.
 """
 
 from __future__ import annotations
@@ -17,7 +16,7 @@ from situs._src.runtime.plan.plan import Call, Plan
 
 
 def checking(plan: Plan) -> Callable[[int, Call], Callable[..., Any]]:
-    """What `emit` puts around each call of a plan to check its results."""
+    """Wraps each call of a plan to check its results, for `emit`."""
 
     def around(number: int, call: Call) -> Callable[..., Any]:
         node = call.node

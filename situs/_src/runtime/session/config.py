@@ -1,8 +1,8 @@
-"""What a ``ConfigProto`` means: the devices of a session, its threads, and what is said about memory.
+"""Reading a ``ConfigProto``: the devices of a session, its threads, and its memory options.
 
-The list of visible cards shapes the process's devices, so it counts only until these are made; a later session
-that asks for other cards is refused, as in TensorFlow. Memory options count until a GPU is first used; a session
-that asks for others after that goes on without them, and the first of them warns.
+The list of visible GPUs determines the process's devices, so it counts only until these are created; a later session
+that requests other GPUs raises an error, as in TensorFlow. Memory options count until a GPU is first used; a session
+that requests others after that runs without them, and the first of them warns.
 """
 
 from __future__ import annotations
@@ -42,18 +42,18 @@ class SessionConfig:
     swaps: bool
     adds_shapes: bool
     placer: Placer
-    compiles: bool | None  # what it says of compiling; None if nothing
+    compiles: bool | None  # its compile setting; None if unset
 
 
 def read_config(config: object) -> SessionConfig:
-    """Applies a ``ConfigProto`` to the process as far as it can be, and gives the session its part.
+    """Applies a ``ConfigProto`` to the process as far as possible, and returns the session's part.
 
     Raises:
         TypeError: `config` is something else.
     """
     from situs._src.base.proto.config import ConfigProto, OptimizerOptions, RewriterConfig  # it loads protobuf
 
-    # What lets a graph move values to the host, as `inspect.planning.swap_to_host` does for all graphs.
+    # Allows a graph to offload values to the host, as `inspect.planning.swap_to_host` does for all graphs.
     swapping = (RewriterConfig.SWAPPING_HEURISTICS, RewriterConfig.HEURISTICS)
     if config is None:
         config = ConfigProto()
@@ -63,7 +63,7 @@ def read_config(config: object) -> SessionConfig:
     if asked.visible_device_list:
         _show_cards(asked.visible_device_list)
     share = asked.per_process_gpu_memory_fraction
-    fraction = policy.check_fraction(share) if share else None  # 0 is how a message says nothing
+    fraction = policy.check_fraction(share) if share else None  # 0 means unset in a message
     request = policy.Request(asked.allow_growth, fraction, _parts(asked))
     if not policy.ask(request, in_use):
         _warn_too_late(request)
@@ -87,11 +87,11 @@ def read_config(config: object) -> SessionConfig:
     )
 
 
-# Cards and their memory.
+# GPUs and their memory.
 
 
 def memory_is_settled() -> bool:
-    """Whether memory of a GPU has been taken, so that the policies stay as they are."""
+    """Whether memory of a GPU has been reserved, so that the policies are fixed."""
     return process.initialized and any(device.type == "GPU" and in_use(device) for device in process.devices())
 
 
@@ -99,7 +99,7 @@ _warned = False
 
 
 def _warn_too_late(request: policy.Request) -> None:
-    """Says once what a session asks for in vain: as in TensorFlow, programs with several sessions are to run."""
+    """Warns once about options that come too late: as in TensorFlow, several sessions should still run."""
     global _warned
     if _warned:
         return
@@ -116,7 +116,7 @@ def _warn_too_late(request: policy.Request) -> None:
 
 
 def _depth() -> int:
-    """How many calls up the user's program is, for a warning that points there."""
+    """The stack depth of the user's program, for a warning that points there."""
     frame, depth = sys._getframe(1), 1
     while frame.f_back is not None and frame.f_globals.get("__name__", "").partition(".")[0] == "situs":
         frame, depth = frame.f_back, depth + 1
@@ -141,7 +141,7 @@ def _show_cards(text: str) -> None:
 
 
 def _parts(options: Any) -> dict[PhysicalDevice, Configurations]:
-    """How the cards, in their order, are to be split; without cards, as in TensorFlow, nothing is asked for."""
+    """How the GPUs, in order, are to be split; without GPUs, as in TensorFlow, options are ignored."""
     wanted = options.experimental.virtual_devices
     if not len(wanted) or not process.physical("GPU"):
         return {}
@@ -149,7 +149,7 @@ def _parts(options: Any) -> dict[PhysicalDevice, Configurations]:
     if options.per_process_gpu_memory_fraction:
         raise InvalidArgumentError(
             "It's invalid to set per_process_gpu_memory_fraction when virtual_devices is set. Leave one of them out: "
-            "the fraction is a share of every whole card, the memory limits of virtual_devices share one card out."
+            "the fraction is a share of every whole GPU, while the memory limits of virtual_devices split one GPU."
         )
     if options.visible_device_list and len(wanted) != len(cards):
         raise InvalidArgumentError(
@@ -203,7 +203,7 @@ def _devices(config: ConfigProto) -> tuple[Device, ...]:
 
 
 def _cpus(devices: list[Device], count: int) -> list[Device]:
-    """That many logical CPUs: those of the process, and more of the same kind if a session wants them."""
+    """A number of logical CPUs: those of the process, and more of the same kind if a session wants them."""
     if count <= 0:
         raise NotFoundError("No CPU devices are available in this process")
     if count > MOST_CPUS:
@@ -220,9 +220,9 @@ def _cpus(devices: list[Device], count: int) -> list[Device]:
 
 
 def _placer(config: ConfigProto) -> Placer:
-    """The placer of a session: the dynamic one if it asks for placements to be looked at again, else the program's.
+    """The placer of a session: the dynamic one if it asks for repeated placement, else the program's.
 
-    ``placement_period`` is the field that TensorFlow has for it: after how many steps devices are assigned anew.
+    ``placement_period`` is TensorFlow's field for it: the number of steps after which devices are assigned again.
     """
     chosen = options.current.placer
     if config.placement_period < 0:
@@ -236,7 +236,7 @@ def _placer(config: ConfigProto) -> Placer:
 
 
 def _pool(config: ConfigProto) -> Pool | None:
-    """The threads for work that overlaps: the process's, whose number the first session fixes, or the session's own."""
+    """The threads for work that overlaps: the process's, whose number the first session determines, or its own."""
     wanted = config.inter_op_parallelism_threads or threads.current.inter
     if wanted < 0:
         return None

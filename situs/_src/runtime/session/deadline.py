@@ -1,4 +1,4 @@
-"""Runs that may take only so long."""
+"""Runs with a time limit."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from situs._src.runtime.run.thread_exit import wait_at_exit
 
 
 def within(limit_ms: int, run: Run, work: Callable[[], Any]) -> Any:
-    """Does some work on another thread and gives up waiting for it after a time.
+    """Does some work on another thread, with a time limit.
 
     Raises:
-        DeadlineExceededError: the time passed first. The work is told to stop; a call that has begun ends by itself.
+        DeadlineExceededError: the time limit passed. The work is cancelled; a call in progress runs to its end.
     """
     outcome: list[tuple[Any, BaseException | None]] = []
 
@@ -30,7 +30,7 @@ def within(limit_ms: int, run: Run, work: Callable[[], Any]) -> Any:
     thread.start()
     try:
         thread.join(min(limit_ms / 1000, threading.TIMEOUT_MAX))
-    except BaseException:  # interrupted at the keyboard: what has not begun must not happen any more
+    except BaseException:  # KeyboardInterrupt: what has not begun must not start any more
         run.stop(CancelledError("The run was interrupted."))
         raise
     if not outcome:

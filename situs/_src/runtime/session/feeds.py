@@ -1,8 +1,8 @@
-"""What ``run`` is given: values in the place of tensors.
+"""Feeds of ``run``: values that replace tensors.
 
-A value is converted as NumPy converts it to the tensor's dtype, so integers may be fed to floats, and floats to
+A value is converted to the tensor's dtype as NumPy does it, so integers may be fed to floats, and floats fed to
 integers lose their fraction, as in TensorFlow. A Python integer that does not fit, an imaginary part and None are
-refused.
+errors.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ from situs._src.runtime.eager.cell import Cell
 from situs._src.runtime.eager.convert import host_to_value, to_array
 from situs._src.runtime.eager.tensor import EagerTensor, to_numpy
 
-# What is fed.
+# The keys.
 
 
 def feed_tensors(graph: Graph, keys: Iterable[Any]) -> list[SymbolicTensor]:
-    """The tensors of a graph that the keys of a feed are or name.
+    """The tensors of a graph for the keys of a feed: tensors or names.
 
     Raises:
         TypeError: a key cannot be a tensor.
@@ -55,7 +55,7 @@ def as_mapping(feed_dict: Any) -> Mapping[Any, Any]:
     """The feed; an empty one for None.
 
     Raises:
-        TypeError: it is no dictionary.
+        TypeError: it is not a dictionary.
     """
     if isinstance(feed_dict, Mapping):
         return feed_dict
@@ -66,7 +66,7 @@ def as_mapping(feed_dict: Any) -> Mapping[Any, Any]:
 
 
 def flattened(feed_dict: Mapping[Any, Any]) -> dict[Any, Any]:
-    """A feed whose keys may be tuples of tensors, or slices, as one from tensor to value.
+    """A feed whose keys may be tuples of tensors, or slices, flattened to single tensors.
 
     Raises:
         ValueError: a tuple of keys has another length than its values.
@@ -75,7 +75,7 @@ def flattened(feed_dict: Mapping[Any, Any]) -> dict[Any, Any]:
     for key, value in feed_dict.items():
         if isinstance(key, tuple):
             flat.update(flattened(_paired(key, value)))
-        elif hasattr(type(key), "__fetched__"):  # slices, of which there is more than one tensor
+        elif hasattr(type(key), "__fetched__"):  # slices, which have several tensors
             parts = tuple(part for part in key.__fetched__() if part is not None)
             given = [part for part in value if part is not None] if isinstance(value, (list, tuple)) else value
             flat.update(_paired(parts, given))
@@ -98,15 +98,15 @@ def _paired(keys: tuple[Any, ...], values: Any) -> dict[Any, Any]:
 
 
 def feed_value(tensor: SymbolicTensor, value: Any, share: bool) -> Value:
-    """A value of the program as the value of a tensor on the host.
+    """Converts a value of the program to a tensor's value on the host.
 
     Args:
-        tensor: The tensor it stands in for.
-        value: Anything that NumPy can make an array of.
-        share: Whether the memory of a NumPy array may be used as it is: nothing keeps it after the run.
+        tensor: The tensor it replaces.
+        value: Anything that NumPy can convert to an array.
+        share: Whether the memory of a NumPy array may be shared: nothing keeps it after the run.
 
     Raises:
-        TypeError: the value is a tensor of a graph, or does not fit the dtype.
+        TypeError: the value is a symbolic tensor, or does not fit the dtype.
         ValueError: it does not fit the shape.
     """
     array = value if share and _fits_as_it_is(tensor, value) else _converted(tensor, value)
@@ -115,7 +115,7 @@ def feed_value(tensor: SymbolicTensor, value: Any, share: bool) -> Value:
             f"Cannot feed value of shape {array.shape} for Tensor {tensor.name}, which has shape {tensor.shape}"
         )
     fed = host_to_value(array, tensor.dtype)
-    if tensor.is_ref:  # a variable, which has this value for one run
+    if tensor.is_ref:  # a variable, fed for one run
         return Cell(tensor.op.name, tensor.dtype, tensor.shape, place(host(), tensor.dtype), fed)
     return fed
 
@@ -145,8 +145,8 @@ def _converted(tensor: SymbolicTensor, value: object) -> np.ndarray[Any, Any]:
 
 
 def _read_now(value: object) -> Any:
-    """The value of an eager variable; everything else as it is."""
-    before = build_into(None, here.scope)  # else the reading would become an operation of the graph
+    """The value of an eager variable; everything else unchanged."""
+    before = build_into(None, here.scope)  # else the read would become an operation of the graph
     try:
         return read(value)
     finally:
@@ -158,7 +158,7 @@ def _as_numpy_does(tensor: SymbolicTensor, value: object, dtype: DType) -> np.nd
     try:
         if getattr(found, "kind", "") == "c" and not dtype.is_complex:
             raise TypeError("its imaginary part would be lost")
-        with np.errstate(all="ignore"):  # what an array loses in another dtype, it loses as in TensorFlow
+        with np.errstate(all="ignore"):  # conversions lose information as in TensorFlow
             array = np.array(value, dtype=dtype.as_numpy_dtype, order="C")
             if type(value) is int and array != value:
                 raise OverflowError
@@ -177,7 +177,7 @@ def _as_numpy_does(tensor: SymbolicTensor, value: object, dtype: DType) -> np.nd
 
 
 def shapes_of(tensors: Iterable[SymbolicTensor], values: Iterable[object]) -> dict[SymbolicTensor, TensorShape]:
-    """The shapes of the values that tensors are fed with, as far as values say them without being converted."""
+    """The shapes of fed values, as far as known without converting them."""
     found = {}
     for tensor, value in zip(tensors, values, strict=True):
         shape = getattr(value, "shape", None)

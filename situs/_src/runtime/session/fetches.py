@@ -1,4 +1,4 @@
-"""What ``run`` is asked for, and the answer in the same form.
+"""Fetches of ``run``, and the results in the same structure.
 
 run(a)                      -> a value
 run([a, b]), run((a, b))    -> a list, a tuple of values; named tuples and nesting as well
@@ -21,21 +21,21 @@ from situs._src.ir.graph.tensor import SymbolicTensor
 
 
 class _Place(NamedTuple):
-    """Where in the answer the value of an element goes."""
+    """The position of an element's value in the results."""
 
     number: int
 
 
-_MISSING = _Place(-1)  # a part that slices do not have
+_MISSING = _Place(-1)  # a missing part of slices
 
 
 def _has_parts(fetch: object) -> bool:
-    """Whether a fetch stands for several tensors, as slices do."""
+    """Whether a fetch consists of several tensors, as slices do."""
     return hasattr(type(fetch), "__fetched__")
 
 
 class Fetches:
-    """The tensors and operations behind a structure, each once, and how to build the structure of values."""
+    """The tensors and operations of a structure, each once, and how to build the structure of values."""
 
     def __init__(self, graph: Graph, structure: Any) -> None:
         self._graph = graph
@@ -46,12 +46,12 @@ class Fetches:
         self.operations = [element for element in self.elements if isinstance(element, Operation)]
 
     def answer(self, values: Sequence[Any]) -> Any:
-        """The structure, with the values of the tensors in place of them and None for operations."""
+        """The structure, with values for tensors and None for operations."""
         by_tensor = iter(values)
         found = [next(by_tensor) if isinstance(e, SymbolicTensor) else None for e in self.elements]
         return put_together(self._form, (), lambda place: None if place is _MISSING else found[place.number])
 
-    # What stands in the structure.
+    # The elements of the structure.
 
     def _kept(self, leaf: Any) -> Any:
         if _has_parts(leaf):

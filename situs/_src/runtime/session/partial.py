@@ -1,6 +1,6 @@
-"""Runs in parts: fetch something, look at it, feed something else, go on.
+"""Partial runs: fetch something, look at it, feed something else, continue.
 
-What an operation made in one part is kept for the next, so that every operation runs at most once.
+The results of an operation are kept for later parts, so that every operation runs at most once.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from situs._src.runtime.session.fetches import Fetches
 
 
 class PartialRun:
-    """The state of a run in parts; what ``partial_run_setup`` returns."""
+    """The state of a partial run; the result of ``partial_run_setup``."""
 
     def __init__(self, engine: Engine, run: Run, fetches: Sequence[Any], feeds: Sequence[SymbolicTensor]) -> None:
         self._engine = engine
@@ -33,7 +33,7 @@ class PartialRun:
         self._ran: set[Operation] = set()
 
     def advance(self, wanted: Fetches, fed: dict[SymbolicTensor, Value]) -> list[Value]:
-        """One part: the values of what is fetched now.
+        """Runs one part: the values of its fetches.
 
         Raises:
             InvalidArgumentError: something was fetched or fed that was not announced, or twice.
@@ -62,7 +62,7 @@ class PartialRun:
         self._ran.update(nodes)
 
     def _keep_state(self, tensor: SymbolicTensor, device: Device) -> None:
-        """Remembers the cell behind the state that an operation has changed, so that it does not run again for it."""
+        """Keeps the cell behind the state that an operation has updated, so that it does not run again for it."""
         root = tensor
         while changed := [source for source in root.op.inputs if source.is_ref]:
             root = changed[0]

@@ -1,12 +1,12 @@
-"""The parts of a run by device, as ``RunMetadata.partition_graphs`` shows them.
+"""The partitions of a run by device, for ``RunMetadata.partition_graphs``.
 
-Where a tensor crosses from one device to another, a ``_Send`` stands in the one graph and a ``_Recv`` in the other,
+Where a tensor crosses from one device to another, there is a ``_Send`` in one graph and a ``_Recv`` in the other,
 one pair for each (tensor, destination):
 
     GPU:0   n = Neg(x)   n/_0 = _Send(n)          tensor_name: edge_3_n
     CPU:0   n/_1 = _Recv()   m = Exp(n/_1)        tensor_name: edge_3_n
 
-What is fed comes from an ``_Arg`` on the host, what is fetched goes into a ``_Retval`` there.
+A feed comes from an ``_Arg`` on the host, a fetch goes into a ``_Retval`` there.
 """
 
 from __future__ import annotations
@@ -39,13 +39,13 @@ def fill_partitions(
 
 
 class _Partitions:
-    """The graphs in the making."""
+    """The graphs under construction."""
 
     def __init__(self, metadata: RunMetadata, plan: Plan) -> None:
         self.metadata = metadata
         self.assignments = plan.placed
         self.graphs: dict[Device, Any] = {}
-        self.known: dict[SymbolicTensor, tuple[Device, str]] = {}  # where a tensor is made, and its name there
+        self.known: dict[SymbolicTensor, tuple[Device, str]] = {}  # the device and name of a tensor at its producer
         self.received: dict[tuple[SymbolicTensor, Device], str] = {}
         self.crossings = 0
 

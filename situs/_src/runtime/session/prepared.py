@@ -1,6 +1,6 @@
-"""Prepared runs: for one form of fetches and feeds, the program, and how values get in and out of it.
+"""Prepared runs: for a structure of fetches and feeds, the program, and how values get in and out of it.
 
-Arrays come out as the caller's own: changing one changes no constant, no variable and nothing that was fed.
+Returned arrays belong to the caller: modifying one changes no constant, variable or feed.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from situs._src.runtime.session.fetches import Fetches
 
 
 class Prepared:
-    """One kind of run: what is fetched and fed, and the program for it."""
+    """One kind of run: its fetches and feeds, and its program."""
 
     __slots__ = ("feeds", "fetches", "program", "single")
 
@@ -25,15 +25,15 @@ class Prepared:
         self.fetches = fetches
         self.feeds = feeds
         self.program = program
-        self.single = single  # one tensor is fetched, and nothing around it
+        self.single = single  # a single tensor is fetched
 
     def values(self, given: Iterable[Any]) -> list[Value]:
-        """The values that a program fed, in the order of the feeds, as kernels take them."""
+        """The fed values, in the order of the feeds, as kernel values."""
         share = not self.program.plan.changes_state
         return [feed_value(tensor, value, share) for tensor, value in zip(self.feeds, given, strict=True)]
 
     def answer(self, made: Sequence[Value]) -> Any:
-        """What the program computed, for the caller of ``run``."""
+        """The results of the program, for the caller of ``run``."""
         if self.single:
             return to_client(made[0])
         return self.fetches.answer([to_client(value) for value in made])

@@ -1,4 +1,4 @@
-"""What a traced run looked like, as a ``RunMetadata``."""
+"""A traced run as a ``RunMetadata``."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 def fill_metadata(
     metadata: RunMetadata, recorder: Recorder | None, plan: Plan, fetched: Sequence[SymbolicTensor]
 ) -> None:
-    """Writes the events of a run into `metadata`, in place of what it held; fetched constants take no time."""
+    """Writes the events of a run into `metadata`, replacing its contents; fetched constants take no time."""
     metadata.Clear()
     if recorder is not None:
         metadata.step_stats.SetInParent()
@@ -75,7 +75,7 @@ def _fill_output(output: Any, call: Call, slot: int, result: Any, allocator: str
 
 
 def name_of(call: Call) -> str:
-    """The name of a call: its operation's, or what it copies or reads."""
+    """The name of a call: its operation's, or that of the copied or read tensor."""
     if call.node is not None or call.reads is not None:
         return (call.node or call.reads).name  # type: ignore[union-attr]
     return f"edge_{call.copies.op.index}_{call.copies.op.name}" if call.copies is not None else "read"

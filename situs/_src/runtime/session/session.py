@@ -1,11 +1,11 @@
 """``Session``: runs parts of a graph and keeps its variables.
 
     run(fetches, feed_dict)
-      key        what is fetched and fed          -> a prepared run, kept
+      key        fetches and feeds                -> a prepared run, cached
       prepare    prune, place, plan               -> a Program (`runtime.run.program`)
       run        feeds to values, the program, values to NumPy
 
-Many threads may run one session: a run works on values of its own, and variables are guarded one by one.
+Many threads may run one session: each run has its own values, and variables are locked one by one.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ if TYPE_CHECKING:
 
 
 class DeviceAttributes:
-    """What ``list_devices`` tells of a device."""
+    """A device in the result of ``list_devices``."""
 
     def __init__(self, device: Device) -> None:
         self.name = device.name
@@ -61,7 +61,7 @@ class DeviceAttributes:
 
 
 class BaseSession:
-    """What all sessions do."""
+    """The base class of sessions."""
 
     def __init__(self, target: str = "", graph: Graph | None = None, config: ConfigProto | None = None) -> None:
         if not isinstance(target, (str, bytes)):
@@ -76,8 +76,8 @@ class BaseSession:
         self._config = read_config(config)
         self._state = State()
         self._engine = self._make_engine()
-        self._programs: dict[Any, Program] = {}  # by what is fetched and fed
-        self._prepared: dict[Any, Prepared] = {}  # by that, and the form it is asked for in
+        self._programs: dict[Any, Program] = {}  # by fetches and feeds
+        self._prepared: dict[Any, Prepared] = {}  # by those and their structure
         self._lock = locks.lock()
         self._closed = False
         if self._config.log:
@@ -137,25 +137,25 @@ class BaseSession:
         return [DeviceAttributes(device) for device in in_listing_order(self._config.devices)]
 
     def placement(self) -> Placement:
-        """Where every operation of the graph goes, and why; places what has not been placed yet."""
+        """The device of every operation of the graph, with the reason; places what has not been placed yet."""
         self._check_open()
         return self._engine.placement()
 
     # Running.
 
     def run(self, fetches: object, feed_dict: Any = None, options: object = None, run_metadata: object = None) -> Any:
-        """Computes what is fetched, and nothing that it does not need.
+        """Computes the fetches, and runs only what they need.
 
         Args:
             fetches: A tensor, an operation, a variable, the name of one, or lists, tuples and dictionaries of them.
-            feed_dict: Values to stand in for tensors.
+            feed_dict: Values that replace tensors.
             options: A ``RunOptions``: tracing, a time limit.
-            run_metadata: A ``RunMetadata`` to be filled with what was traced.
+            run_metadata: A ``RunMetadata`` to be filled with the trace.
 
         Returns:
-            Values in the form of `fetches`: NumPy arrays and scalars, None for operations.
+            Values in the structure of `fetches`: NumPy arrays and scalars, None for operations.
         """
-        state = self._state  # taken first: a session that is closed meanwhile gets another
+        state = self._state  # read first: closing the session replaces it
         if self._closed:
             self._check_open()
         if type(feed_dict) is not dict:
@@ -168,14 +168,14 @@ class BaseSession:
         return self._run(prepared, values, state, options, run_metadata)
 
     def _find(self, fetches: object, feed_dict: Mapping[Any, Any]) -> Prepared | None:
-        """What was prepared for these fetches and feeds before; None if there is nothing."""
+        """The prepared run for these fetches and feeds; None if there is none."""
         kind = type(fetches)
         try:
             form = fetches if kind is SymbolicTensor or kind is Operation else key_of(fetches)
             found = self._prepared.get((form, *feed_dict))
-        except TypeError:  # not a form that can be a key
+        except TypeError:  # not hashable
             return None
-        return None if self._graph.restricted else found  # what may be fed and fetched is asked anew
+        return None if self._graph.restricted else found  # permissions are checked again
 
     def _prepare(self, structure: object, feed_dict: Mapping[Any, Any]) -> Prepared:
         if not len(self._graph):
@@ -228,7 +228,7 @@ class BaseSession:
         if metadata is not None:
             fill_metadata(metadata, recorder, program.plan, prepared.fetches.tensors)
             if recorder is not None and isinstance(self._engine, DynamicEngine):
-                self._engine.note(learn(recorder.events, program.plan, self._engine.store))
+                self._engine.note(learn([recorder.events], program.plan, self._engine.store))
                 self._engine.store.save_if_possible()
             if options is not None and options.output_partition_graphs:
                 fill_partitions(metadata, program.plan, prepared.feeds, prepared.fetches.tensors)
@@ -240,7 +240,7 @@ class BaseSession:
         """A function that runs the same fetches each time, given the values of `feed_list` in order.
 
         Args:
-            fetches: What `run` takes.
+            fetches: As for `run`.
             feed_list: The tensors to be fed.
             accept_options: Accepted for TensorFlow's programs: ``options`` and ``run_metadata`` are always taken.
         """
@@ -258,7 +258,7 @@ class BaseSession:
         return call
 
     def partial_run_setup(self, fetches: object, feeds: Any = None) -> PartialRun:
-        """Begins a run in parts: what may be fetched and fed in `partial_run`, once each."""
+        """Starts a partial run: what may be fetched and fed in `partial_run`, once each."""
         self._check_open()
         wanted = Fetches(self._graph, fetches)
         if not wanted.elements:
@@ -267,7 +267,7 @@ class BaseSession:
         return PartialRun(self._engine, Run(self._state), wanted.elements, announced)
 
     def partial_run(self, handle: PartialRun, fetches: object, feed_dict: Any = None) -> Any:
-        """Goes on with a run in parts: operations that ran in an earlier part do not run again."""
+        """Continues a partial run: operations that ran in an earlier part do not run again."""
         self._check_open()
         if not isinstance(handle, PartialRun):
             raise ArgumentError(
@@ -294,7 +294,7 @@ class BaseSession:
         return _Default(self)
 
     def close(self) -> None:
-        """Ends the session: runs that wait are cancelled, variables are dropped."""
+        """Closes the session: waiting runs are cancelled, variables are dropped."""
         self._closed = True
         self._state.closed.set()
         for resource in self._state.resources():
@@ -314,7 +314,7 @@ class BaseSession:
 
 
 class _Default:
-    """Makes a session, and nothing else, the default of this thread."""
+    """Makes a session the default of this thread, and nothing else."""
 
     def __init__(self, session: BaseSession) -> None:
         self._session = session
@@ -331,9 +331,9 @@ class _Default:
 
 @export(
     v1="Session",
-    differs="Targets on other machines are refused: devices of this process only. The arrays that run returns "
-    "always belong to the caller. A None in a feed is refused, where TensorFlow feeds NaN. An operation "
-    "that fails is named with the line of the program that made it.",
+    differs="Targets on other machines are errors: a session uses the devices of this process only. The arrays that "
+    "run returns always belong to the caller. A None in a feed is an error; TensorFlow feeds NaN. An error names the "
+    "operation and the line of the program that created it.",
 )
 class Session(BaseSession):
     """Runs parts of a graph and keeps its variables.
@@ -379,7 +379,7 @@ class Session(BaseSession):
 class InteractiveSession(BaseSession):
     """A session that is the default one from the start, for use at a prompt.
 
-    It places only what a run needs and, without a `config`, lets the memory taken from cards grow.
+    It places only what a run needs and, without a `config`, lets the reserved GPU memory grow.
     """
 
     def __init__(self, target: str = "", graph: Graph | None = None, config: ConfigProto | None = None) -> None:
@@ -390,7 +390,7 @@ class InteractiveSession(BaseSession):
         context.push_session(self)
 
     def close(self) -> None:
-        """Ends the session, which is then no longer the default."""
+        """Closes the session, which is then no longer the default."""
         super().close()
         context.pop_session(self, nested=False)
         if self._explicit is not None:
@@ -399,14 +399,14 @@ class InteractiveSession(BaseSession):
 
 
 def _for_a_prompt(config: object) -> Any:
-    """The options of an interactive session; the program's own message is left as it is."""
+    """The options of an interactive session; the program's own message is not modified."""
     from situs._src.base.proto.config import ConfigProto  # here, because it loads protobuf
 
     if config is not None and not isinstance(config, ConfigProto):
-        return config  # refused further on
+        return config  # rejected later
     chosen = ConfigProto()
     if config is None:
-        chosen.gpu_options.allow_growth = not memory_is_settled()  # a wish of ours, so nothing to warn of
+        chosen.gpu_options.allow_growth = not memory_is_settled()  # our default, so no warning
     else:
         chosen.CopyFrom(config)
     chosen.graph_options.place_pruned_graph = True
@@ -414,10 +414,10 @@ def _for_a_prompt(config: object) -> Any:
 
 
 def as_list(given: object, name: str) -> Sequence[Any]:
-    """What was given as several things: none for None, one for a single tensor or name.
+    """An argument as a list: empty for None, with one element for a single tensor or name.
 
     Raises:
-        TypeError: it is nothing of the kind.
+        TypeError: it is something else.
     """
     if given is None:
         return []

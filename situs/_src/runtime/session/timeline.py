@@ -1,17 +1,17 @@
-"""``timeline.Timeline``: the trace of a step, as a browser shows it (``chrome://tracing``, Perfetto).
+"""``timeline.Timeline``: the trace of a step, for a browser (``chrome://tracing``, Perfetto).
 
     trace = Timeline(run_metadata.step_stats).generate_chrome_trace_format(show_memory=True)
     Path("timeline.json").write_text(trace)
 
-Every device is two "processes": one with its ops, one with its tensors. Ops of a device that overlap in time get
-different lanes ("threads"). Arrows go from the op that made a tensor to the ops that use it. Process 0 is for the
+Every device has two "processes": one with its ops, one with its tensors. Ops of a device that overlap in time get
+different lanes ("threads"). Arrows go from the op that produced a tensor to the ops that use it. Process 0 is for the
 allocators. The statistics are only read.
 
     {"ph": "M"}              the name of a process
     {"ph": "X"}              an op, from its start for its duration
     {"ph": "s"}, {"ph": "t"} an arrow, from and to
-    {"ph": "N"}, "O", "D"    a tensor is made, described, given up
-    {"ph": "C"}              how much an allocator has given out, from here on
+    {"ph": "N"}, "O", "D"    a tensor is created, described, deleted
+    {"ph": "C"}              the memory in use of an allocator, from here on
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ class Timeline:
         Args:
             show_dataflow: Whether arrows show which op uses the tensors of which.
             show_memory: Whether tensors and allocators are shown.
-            op_time: Only ``"schedule"``, the times that the executor noted.
+            op_time: Only ``"schedule"``, the times that the executor recorded.
         """
         if op_time in ("gpu", "all"):
             raise UnimplementedError(f"op_time={op_time!r} is not done by Situs; use 'schedule'.")
@@ -72,7 +72,7 @@ class Timeline:
 
 @dataclass(frozen=True)
 class _Op:
-    """One op that ran: where it is drawn, and what its label says."""
+    """One op that ran: its position, and its label."""
 
     stats: NodeExecStats
     pid: int
@@ -96,7 +96,7 @@ class _Op:
 
 @dataclass
 class _Tensor:
-    """One output of an op, from its making to its last use."""
+    """One output of an op, from its creation to its last use."""
 
     name: str
     number: int
@@ -154,7 +154,7 @@ def _described(stats: NodeExecStats, device: str) -> tuple[str, str, list[str]]:
 
 
 def _annotation(stats: NodeExecStats) -> str:
-    """The ``node:op`` that a kernel on a card ran for, from a label such as ``kernel@@node:op#step=1#``."""
+    """The ``node:op`` that a kernel on a GPU ran for, from a label such as ``kernel@@node:op#step=1#``."""
     _, found, rest = stats.timeline_label.partition("@@")
     annotation, end, _ = rest.partition("#")
     return str(annotation if found and end and annotation else stats.node_name)
@@ -171,7 +171,7 @@ def _call(label: str) -> tuple[str, list[str]]:
 
 
 def _made_by(ops: list[_Op]) -> dict[str, _Tensor]:
-    """The tensors by name; of a name that was made more than once, the last."""
+    """The tensors by name; for a name that was produced more than once, the last."""
     tensors: dict[str, _Tensor] = {}
     numbers = itertools.count()
     for op in ops:
@@ -195,7 +195,7 @@ def _compute(ops: list[_Op], tensors: dict[str, _Tensor], show_dataflow: bool) -
 
 
 def _find(name: str, tensors: dict[str, _Tensor]) -> _Tensor | None:
-    """The tensor of that name. A receiving node, ``a/_3``, stands for what was sent, ``a``."""
+    """The tensor with that name. A receiving node, ``a/_3``, stands for the sent ``a``."""
     sent, received, _ = name.rpartition("/_")
     return tensors.get(name) or (tensors.get(sent) if received else None)
 

@@ -1,7 +1,7 @@
-"""From what the program passed to what an operation takes: tensors of the graph and host values.
+"""From a call's arguments to an operation's inputs: symbolic tensors and host values.
 
-The rules are `runtime.eager.binding`'s. Only two steps differ: a Python value becomes a ``Const`` operation,
-and a host value may be a tensor, or have tensors in it, whose value is not known yet.
+The rules are those of `runtime.eager.binding`. Only two steps differ: a Python value becomes a ``Const`` operation,
+and a host value may be, or contain, a tensor whose value is not known yet.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ class SymbolicBinder(Binder):
         self.name = name
 
     def tensor(self, value: object, wanted: DType | None, arg: Arg) -> Any:
-        """The tensor of the graph for a value of the program."""
+        """The symbolic tensor for a value of the program."""
         if isinstance(value, SymbolicTensor):
             return self.graph.capture(value)
         name = f"{self.graph.absolute_name(f'{self.name}/{arg.name}')}/"
@@ -50,7 +50,7 @@ class SymbolicBinder(Binder):
         return error.in_building(op.name)
 
     def _packed(self, values: Any, wanted: DType | None, arg: Arg) -> Any:
-        from situs._src.runtime.symbolic.build import apply  # which binds inputs by this class
+        from situs._src.runtime.symbolic.build import apply  # circular
 
         dtype = wanted or next(t.dtype for t in _flat(values) if isinstance(t, Tensor))
         return apply(find_op("Pack"), ([self.tensor(read(v), dtype, arg) for v in values],), {}, graph=self.graph)
@@ -70,7 +70,7 @@ class SymbolicBinder(Binder):
 
 
 def constant(graph: Graph, value: Any, dtype: DType, name: str | None = None) -> SymbolicTensor:
-    """Adds a ``Const`` operation that holds a NumPy array or an eager tensor."""
+    """Adds a ``Const`` operation for a NumPy array or an eager tensor."""
     op_def: Op = find_op("Const")
     attrs = {"value": value, "dtype": dtype}
     results = [(op_def.outputs[0], dtype, TensorShape(value.shape))]
@@ -78,7 +78,7 @@ def constant(graph: Graph, value: Any, dtype: DType, name: str | None = None) ->
 
 
 def held(graph: Graph, value: EagerTensor, name: str | None = None) -> SymbolicTensor:
-    """The constant for a tensor of eager code; one that may have a gradient stands in the outermost graph."""
+    """The constant for an eager tensor; one that may have a gradient is captured from the outermost graph."""
     outermost: Any = graph
     while value.dtype.kind in "fc" and getattr(outermost, "outer", None) is not None:
         outermost = outermost.outer
@@ -86,7 +86,7 @@ def held(graph: Graph, value: EagerTensor, name: str | None = None) -> SymbolicT
 
 
 def has_tensor(values: Any) -> bool:
-    """Whether there is a tensor, or what stands for one, in nested lists."""
+    """Whether nested lists contain a tensor, or something that is converted to one."""
     return any(isinstance(read(v), Tensor) for v in _flat(values))
 
 

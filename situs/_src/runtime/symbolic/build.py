@@ -1,4 +1,4 @@
-"""`apply`: a call of an op becomes one more operation in the graph."""
+"""`apply`: a call of an op becomes a new operation in the graph."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from situs._src.runtime.symbolic.fold import partial_value
 
 
 def apply(op: Op, inputs: tuple[Any, ...], attrs: dict[str, Any], name: str | None = None, *, graph: Graph) -> Any:
-    """Adds an operation to a graph and returns its tensor, or a list of them; itself if it has no results."""
+    """Adds an operation to a graph and returns its tensor, or a list of them; the operation if it has no results."""
     attrs = op.complete_attrs(attrs)
     unique = graph.claim_name(op, name)
     args, types = SymbolicBinder(graph, unique).bind(op, inputs, attrs)
@@ -31,7 +31,7 @@ def apply(op: Op, inputs: tuple[Any, ...], attrs: dict[str, Any], name: str | No
 
 
 def infer(op: Op, args: tuple[Any, ...], attrs: dict[str, Any]) -> list[TensorShape]:
-    """The shapes of the results, from the op's shape rule and what is known of the inputs."""
+    """The shapes of the results, from the op's shape rule and what is known about the inputs."""
     inputs = tuple(_rule_input(arg, value) for arg, value in zip(op.inputs, args, strict=True))
     if any(_is_partial(value) for value in inputs):
         return _infer_partly(op, inputs, attrs)
@@ -39,7 +39,7 @@ def infer(op: Op, args: tuple[Any, ...], attrs: dict[str, Any]) -> list[TensorSh
 
 
 def _as_far_as_known(value: SymbolicTensor) -> Any:
-    """What is known of a host value; of a vector of sizes at least how many there are."""
+    """What is known about a host value; for a vector of sizes at least its length."""
     known = partial_value(value)
     if known is None and value.dtype.is_integer and value.shape.rank == 1 and value.shape[0] is not None:
         return (None,) * value.shape[0]
@@ -55,7 +55,7 @@ def _rule_input(arg: Arg, value: Any) -> Any:
 
 
 def _entries(value: object) -> Any:
-    """A host value, with what is known of the tensors in it in their place."""
+    """A host value, with tensors in it replaced by what is known about them."""
     if isinstance(value, SymbolicTensor):
         return _as_far_as_known(value)
     return tuple(map(_entries, value)) if isinstance(value, tuple) else value
@@ -66,9 +66,9 @@ def _is_partial(value: object) -> bool:
 
 
 def _infer_partly(op: Op, inputs: tuple[Any, ...], attrs: dict[str, Any]) -> list[TensorShape]:
-    """What a rule says of a host value with None for the entries that are not known.
+    """The result of a rule for a host value with None for unknown entries.
 
-    A rule that cannot make sense of it, or is misled by it, is told nothing of the value.
+    If the rule fails on it, or is misled by it, the value counts as unknown.
     """
     try:
         return infer_shapes(op, inputs, attrs)

@@ -1,8 +1,8 @@
-"""What is known of a tensor's value before the graph runs.
+"""Constant folding: what is known about a tensor's value before the graph runs.
 
-Shape rules ask for the values of shapes, axes and sizes. A constant's value is known; so is the
-shape of a tensor whose shape is; and so is what small pure ops make of these, which are run at once
-to find out. A shape may also be known in part: ``(None, 784)`` (`runtime.symbolic.partial`).
+Shape rules need the values of shapes, axes and sizes. Known are the values of constants, of static shapes, and of small
+pure ops on known values, which are evaluated immediately. A shape may also be known in part: ``(None, 784)``
+(`runtime.symbolic.partial`).
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ from situs._src.runtime.symbolic.partial import SMALL, Known, Part, parts_of, wi
 
 
 def constant_value(tensor: SymbolicTensor) -> Any:
-    """The value as plain Python: numbers and tuples of them; None if it is not known."""
+    """The value as plain Python: numbers and tuples of them; None if it is unknown."""
     found = known_value(tensor)
     return None if found is None else host_value(found)
 
 
 def partial_value(tensor: SymbolicTensor) -> Any:
-    """The value with None for what is not known of it; None if nothing is, or if it is known in part and no vector."""
+    """The value with None for unknown entries; None if nothing is known, or if it is partly known and not a vector."""
     found, partly = _look(tensor)
     if tensor in found:
         return host_value(found[tensor])
@@ -37,15 +37,15 @@ def partial_value(tensor: SymbolicTensor) -> Any:
 
 
 def known_value(tensor: SymbolicTensor) -> Any:
-    """The value as a NumPy array, a tensor or a number; None if it is not known.
+    """The value as a NumPy array, a tensor or a number; None if it is unknown.
 
-    What was found out once is kept with the graph; what is not known may be later, when more is known of a shape.
+    Known values are cached with the graph; unknown ones may become known later, when more is known about a shape.
     """
     return _look(tensor)[0].get(tensor)
 
 
 def _look(tensor: SymbolicTensor) -> tuple[Known, dict[SymbolicTensor, Part]]:
-    """What is known of a value and of those that it is made of: as a whole, and in part."""
+    """What is known about a value and its ancestors: completely, and in part."""
     found = tensor.graph.known_values
     partly: dict[SymbolicTensor, Part] = {}
     for node in _behind(tensor.op, found):
@@ -62,7 +62,7 @@ def _look(tensor: SymbolicTensor) -> tuple[Known, dict[SymbolicTensor, Part]]:
 
 
 def _behind(last: Operation, found: Known) -> list[Operation]:
-    """The operations whose values the value of `last` is made of, earlier ones first."""
+    """The operations that the value of `last` depends on, earlier ones first."""
     needed: set[Operation] = set()
     waiting = [last]
     while waiting:
@@ -95,4 +95,4 @@ def _run_now(node: Operation, found: Known) -> EagerTensor | None:
     try:
         return compute(node.op_def, with_values(node.args, found), dict(node.attrs))
     except Exception:
-        return None  # the run will say what is wrong
+        return None  # the run will raise the error

@@ -1,9 +1,9 @@
-"""`Importer`: the nodes of one message, or of one function in it, become operations of one graph.
+"""`Importer`: turns the nodes of a message, or of one function in it, into operations of a graph.
 
 GraphDef                         Graph
-node b: Neg, input "a"           1. put in order        a, b
+node b: Neg, input "a"           1. sorted              a, b
 node a: Const                    2. added one by one    import/a, import/b
-library: function f              3. f is imported the same way, into the graph that its node holds
+library: function f              3. f is imported the same way, into the graph of its node
 """
 
 from __future__ import annotations
@@ -35,15 +35,15 @@ from situs._src.runtime.symbolic.older import Older, host_attrs, older, today
 
 
 class Importer:
-    """Adds nodes to a graph, which has to be the one that ops are added to.
+    """Adds nodes to a graph, which must be the current one.
 
     Args:
         graph: The graph.
         nodes: The nodes, in any order.
-        prefix: The name scope to add them in; the graph is in it.
-        library: The functions that nodes may hold, by name.
-        inputs: Tensors, and operations for control inputs, to take in place of what nodes give.
-        interface: What comes into the function that the nodes belong to.
+        prefix: The name scope to add them in; it must be open.
+        library: The functions that nodes may refer to, by name.
+        inputs: Tensors, and operations for control inputs, that replace results of nodes.
+        interface: The inputs and outputs of the function that the nodes belong to.
     """
 
     def __init__(
@@ -65,15 +65,15 @@ class Importer:
         self.made: dict[str, Operation] = {}  # by the names in the message
         self.names = {node.name for node in self.nodes}
         self.taken = {node.name for node in graph.operations}
-        self.inner: dict[FunctionGraph, Importer] = {}  # what made the graphs of the nodes
-        self.known: dict[tuple[str, Any], _Known] = {}  # by the op and what its attributes are written as
+        self.inner: dict[FunctionGraph, Importer] = {}  # the importers of the nodes' graphs
+        self.known: dict[tuple[str, Any], _Known] = {}  # by the op and its serialized attributes
         self.about: dict[str, _Known] = {}  # by the name of a node
 
     def run(self) -> None:
         """Adds the nodes.
 
         Raises:
-            InvalidArgumentError: they do not make a graph.
+            InvalidArgumentError: they are not a valid graph.
             NotFoundError: there is no such op.
         """
         sources = [[parse_input(text) for text in node.input] for node in self.nodes]
@@ -92,7 +92,7 @@ class Importer:
             )
 
     def element(self, text: str) -> SymbolicTensor | Operation:
-        """The operation or tensor that became of a node or of its result.
+        """The operation or tensor that was made from a node or its result.
 
         Raises:
             InvalidArgumentError: there is none of that name.
@@ -132,7 +132,7 @@ class Importer:
             _refine(made, known.attrs)
 
     def _about(self, node: NodeDef) -> _Known:
-        """What the op and the attributes of a node say, found out once for all nodes that have the same."""
+        """What the op and the attributes of a node determine, computed once for all equal nodes."""
         attrs = node.attr
         key = node.op, _written(node)
         found = self.known.get(key)
@@ -141,7 +141,7 @@ class Importer:
             became = older(node.op, attrs)
             attrs = today(node.op, attrs, became, [arg.name for arg in op_def.inputs if arg.is_list])
             found = _Known(op_def, attrs, read.wanted_types(op_def, attrs), read.colocations(node), became)
-            # Graphs, and objects made of inputs, belong to each node.
+            # Graphs, and objects made of inputs, are specific to each node.
             if not any(key.startswith(OBJECT) or read.functions_in(attr) for key, attr in attrs.items()):
                 found.values = self._values(op_def, attrs, [])
             self.known[key] = found
@@ -157,7 +157,7 @@ class Importer:
             if known.values is None or not read.takes_tensors(op_def):
                 return self._applied(name, op_def, args, values)
             like = tuple([(tensor.dtype.name, tensor.shape._dims) for tensor in tensors])
-            seen = known.seen.get(like)  # an op gives results of the same kinds for inputs of the same kinds
+            seen = known.seen.get(like)  # equal inputs give equal kinds of results
             if seen is None:
                 seen = known.seen[like] = self._applied(name, op_def, args, values)
                 return seen
@@ -175,7 +175,7 @@ class Importer:
         return made
 
     def _residuals(self, op_def: Op, attrs: Attrs, values: dict[str, Any]) -> list[tuple[SymbolicTensor, ...]]:
-        """What the node gives to gradients: as many tensors at a time as it has graphs that give results."""
+        """The residuals of the node for gradients: as many tensors at a time as it has graphs with results."""
         names = [item.decode(errors="replace") for item in attrs[RESIDUALS].list.s] if RESIDUALS in attrs else []
         if not names:
             return []
@@ -193,7 +193,7 @@ class Importer:
         return self.graph.get_operation_by_name(name)
 
     def _claim(self, name: str) -> str:
-        """The name in the graph, with a number behind it if another operation has it."""
+        """The name in the graph, with a numeric suffix if another operation has it."""
         wanted = full = f"{self.prefix}/{name}" if self.prefix else name
         number = 0
         while full in self.taken or (number and f"{name}_{number}" in self.names):
@@ -203,7 +203,7 @@ class Importer:
         return full
 
     def _values(self, op_def: Op, attrs: Attrs, tensors: list[SymbolicTensor]) -> dict[str, Any]:
-        """The attributes that the op declares; others are TensorFlow's own, or say what the inputs say already."""
+        """The attributes that the op declares; others are TensorFlow's own, or redundant with the inputs."""
         values: dict[str, Any] = {}
         for key, attr in attrs.items():
             if key.startswith(OBJECT):
@@ -258,7 +258,7 @@ class Importer:
         return node is not None and source.number < len(node.outputs)
 
     def _colocate(self, node: NodeDef, names: list[str]) -> None:
-        """Gives a node its group; its device is then that of the first other that asks for one."""
+        """Adds a node to its colocation group; its device is then that of the first other member that requests one."""
         for name in names:
             if name not in self.made:
                 raise ArgumentError(f"Node '{node.name}' expects to be colocated with unknown node '{name}'")
@@ -270,7 +270,7 @@ class Importer:
     # Functions.
 
     def _stand_in(self, name: str, attrs: Attrs) -> Operation:
-        """What comes into a function; in a graph that is not a function's, it has to be fed."""
+        """An input of a function; in a graph that is not a function's, it has to be fed."""
         dtype = read_attr(read.attr_of(captured, attrs, "dtype"))
         shape = (read.output_shapes(attrs) or (UNKNOWN,))[0]
         full = self._claim(name)
@@ -280,7 +280,7 @@ class Importer:
         outside = self.interface.outside(name)
         known = self.interface.graph.captures
         if outside is not None and outside in known:
-            return known[outside].op  # two of the inputs are one tensor now
+            return known[outside].op  # two inputs are the same tensor
         if outside is not None and (outside.dtype is not dtype or not outside.shape.is_compatible_with(shape)):
             raise ArgumentError(f"It stands for {outside!r}, and says it is {dtype.name} of shape {shape}.")
         arg = Arg("output", "dtype", is_ref=outside is not None and outside.is_ref)
@@ -305,14 +305,14 @@ class Importer:
 
 @dataclass(slots=True)
 class _Known:
-    """What is known of a node from its op and its attributes alone.
+    """What is known about a node from its op and its attributes alone.
 
     Attributes:
         op_def: The op.
-        attrs: The attributes, as the message has them.
-        wanted: The dtypes that the inputs have to have, None for any.
-        colocations: The names of the groups that it belongs to.
-        became: What became of its op, if that is an older one.
+        attrs: The attributes, as in the message.
+        wanted: The required dtypes of the inputs, None for any.
+        colocations: The names of its colocation groups.
+        became: The replacement of its op, if that is an older one.
         values: The values of the attributes; None if there are functions among them.
         seen: Operations made so far, by the dtypes and shapes of their inputs.
     """
@@ -326,24 +326,24 @@ class _Known:
     seen: dict[tuple[Any, ...], Operation] = field(default_factory=dict)
 
 
-_SMALL = 1000  # bytes: nodes that are larger hold values of their own
+_SMALL = 1000  # bytes: larger nodes contain values of their own
 
 
 def _written(node: NodeDef) -> Any:
-    """What the attributes of nodes that are alike have in common."""
+    """A key that is equal for nodes with equal attributes."""
     if node.ByteSize() > _SMALL:
         return node.name
     return frozenset([(name, attr.SerializeToString()) for name, attr in node.attr.items()])
 
 
 class Interface:
-    """What comes into a function, and out of it.
+    """The inputs and outputs of a function.
 
     Args:
         function: The function.
-        outer: The graph of the node that holds it.
+        outer: The graph of the node that refers to it.
         tensors: The inputs of that node.
-        around: The names of the functions that this one lies in, and its own.
+        around: The names of the enclosing functions, and its own.
     """
 
     def __init__(
@@ -357,10 +357,10 @@ class Interface:
         self.numbers = {arg.name: number for number, arg in enumerate(function.signature.input_arg)}
 
     def outside(self, name: str) -> SymbolicTensor | None:
-        """The tensor that a node stands for; None if it is an argument.
+        """The captured tensor that a node stands for; None if it is an argument.
 
         Raises:
-            InvalidArgumentError: nothing comes in under this name.
+            InvalidArgumentError: there is no input of this name.
         """
         if name not in self.numbers:
             raise ArgumentError(f"The function '{self.around[-1]}' has no argument of this name.")
@@ -373,7 +373,7 @@ class Interface:
         return self.tensors[int(capture.i)]
 
     def finish(self, importer: Importer) -> None:
-        """Notes which of the operations made are arguments, and which tensors are results."""
+        """Records which of the operations are arguments, and which tensors are results."""
         returned = dict(self.function.ret.items())
         names = [arg.name for arg in self.function.signature.input_arg if self.outside(arg.name) is None]
         self.graph.arguments = [_result(importer, f"{name}:0") for name in names]
@@ -392,7 +392,7 @@ def _check_functions(op_def: Op, values: dict[str, Any]) -> None:
 
 @contextmanager
 def _alone(graph: Graph) -> Iterator[None]:
-    """A context without the colocations around it; device scopes go on to hold, for import as in TensorFlow."""
+    """A context without the enclosing colocations; device scopes still apply, for imports as in TensorFlow."""
     before, graph.building.colocations = graph.building.colocations, []
     try:
         yield
@@ -408,7 +408,7 @@ def _result(importer: Importer, text: str) -> SymbolicTensor:
 
 
 def _refine(made: Operation, attrs: Attrs) -> None:
-    """Adds what the node says of the shapes of its results."""
+    """Merges the shapes that the node declares for its results."""
     shapes = read.output_shapes(attrs)
     if shapes is None:
         return

@@ -1,4 +1,4 @@
-"""Reading one ``NodeDef``: its inputs, what they are grouped into, its attributes; and the order of many.
+"""Reading one ``NodeDef``: its inputs, their grouping, its attributes; and sorting many.
 
 name: "Reshape"  input: "x"  input: "n"  attr { key: "_host:shape" value { s: "[-1, {\"input\": 1}]" } }
 
@@ -33,7 +33,7 @@ Attrs = Mapping[str, AttrValue]
 
 
 class Source(NamedTuple):
-    """What an input names: a node, and the number of its result."""
+    """The referent of an input: a node, and the number of its result."""
 
     name: str
     number: int
@@ -63,7 +63,7 @@ def parse_input(text: str) -> Source:
 
 
 def check_nodes(nodes: Sequence[NodeDef], sources: Sequence[Sequence[Source]], given: Container[Source]) -> None:
-    """Raises unless the nodes have names of their own, and inputs that are there.
+    """Raises unless the nodes have unique names, and inputs that exist.
 
     Raises:
         InvalidArgumentError: they have not.
@@ -103,10 +103,10 @@ def op_of(node: NodeDef) -> Op:
 
 
 def in_order(nodes: Sequence[NodeDef], sources: Sequence[Sequence[Source]], given: Container[Source]) -> list[int]:
-    """The numbers of the nodes, each after those it takes something from, else as they come.
+    """The numbers of the nodes in topological order, otherwise in the given order.
 
     Raises:
-        InvalidArgumentError: some of them take something from each other.
+        InvalidArgumentError: there is a cycle.
     """
     numbers = {node.name: number for number, node in enumerate(nodes)}
     needs = [{numbers[source.name] for source in wanted if source not in given} for wanted in sources]
@@ -136,7 +136,7 @@ def _drained(ready: list[int], takers: list[list[int]], waiting: list[int]) -> I
 
 
 def grouped(op_def: Op, attrs: Attrs, tensors: Sequence[SymbolicTensor]) -> tuple[Any, ...]:
-    """The inputs as the op's signature groups them.
+    """The inputs, grouped by the op's signature.
 
     Raises:
         InvalidArgumentError: there are too many or too few.
@@ -163,12 +163,12 @@ def grouped(op_def: Op, attrs: Attrs, tensors: Sequence[SymbolicTensor]) -> tupl
 
 @functools.cache
 def takes_tensors(op_def: Op) -> bool:
-    """Whether each input of an op is one tensor."""
+    """Whether each input of an op is a single tensor."""
     return not any(arg.is_list or arg.is_host for arg in op_def.inputs)
 
 
 def _lengths(op_def: Op, attrs: Attrs, hosts: Container[str], count: int) -> list[int]:
-    """How many tensors each input takes; a list that is the only one takes what the others leave."""
+    """The number of tensors of each input; a single list takes what the others leave."""
     singles = sum(not arg.is_list and arg.name not in hosts for arg in op_def.inputs)
     lists = [arg.name for arg in op_def.inputs if arg.is_list]
     found: list[int] = []
@@ -183,19 +183,19 @@ def _lengths(op_def: Op, attrs: Attrs, hosts: Container[str], count: int) -> lis
 
 
 def attr_of(op_def: Op, attrs: Attrs, name: str) -> AttrValue:
-    """An attribute that a node cannot do without."""
+    """A required attribute of a node."""
     if name not in attrs:
         raise ArgumentError(f"NodeDef missing attr '{name}' from {spelled(op_def)}")
     return attrs[name]
 
 
 def spelled(op_def: Op) -> str:
-    """An op as TensorFlow's messages name it."""
+    """An op's name in TensorFlow's messages."""
     return f"Op<name={op_def.name}; signature={op_def.signature}>"
 
 
 def check_types(name: str, op_def: Op, wanted_types: Sequence[DType | None], args: tuple[Any, ...]) -> None:
-    """Raises unless the tensors have the dtypes that the node says, which `wanted_types` reads from it.
+    """Raises unless the tensors have the dtypes of the node, which `wanted_types` reads from it.
 
     Raises:
         InvalidArgumentError: they have not.
@@ -212,7 +212,7 @@ def check_types(name: str, op_def: Op, wanted_types: Sequence[DType | None], arg
 
 
 def wanted_types(op_def: Op, attrs: Attrs) -> list[DType | None]:
-    """The dtypes that a node says its inputs have; None where it does not say."""
+    """The dtypes that a node declares for its inputs; None where it does not."""
     return [_wanted(arg, attrs) for arg in op_def.inputs]
 
 
@@ -233,7 +233,7 @@ def _dtype(attr: AttrValue) -> DType:
 
 
 def check_constant(values: Mapping[str, Any]) -> None:
-    """Raises unless a constant has a value, of the dtype that it says."""
+    """Raises unless a constant has a value of its declared dtype."""
     value = values.get("value")
     if value is None or not hasattr(value, "dtype"):
         raise ArgumentError("NodeDef missing attr 'value' from Op<name=Const>")
@@ -244,7 +244,7 @@ def check_constant(values: Mapping[str, Any]) -> None:
 
 
 def output_shapes(attrs: Attrs) -> tuple[TensorShape, ...] | None:
-    """What the node says of the shapes of its results."""
+    """The shapes that the node declares for its results."""
     if "_output_shapes" not in attrs:
         return None
     shapes = read_attr(attrs["_output_shapes"])
@@ -254,7 +254,7 @@ def output_shapes(attrs: Attrs) -> tuple[TensorShape, ...] | None:
 
 
 def declared_results(op_def: Op, attrs: Attrs) -> list[tuple[Arg, DType, TensorShape]]:
-    """The results of a node that holds graphs, which no shape rule knows."""
+    """The results of a node with graphs, for which there is no shape rule."""
     dtypes = read_attr(attr_of(op_def, attrs, "_output_types"))
     shapes = output_shapes(attrs) or (UNKNOWN,) * len(dtypes)
     several = len(op_def.outputs) == 1 and op_def.outputs[0].is_list
@@ -272,19 +272,19 @@ def functions_in(attr: AttrValue) -> list[str]:
 
 
 def colocations(node: NodeDef) -> list[str]:
-    """The names of the groups that a node belongs to."""
+    """The names of a node's colocation groups."""
     attr = node.attr.get("_class")
     texts = [] if attr is None else [item.decode(errors="replace") for item in attr.list.s]
     return [text.removeprefix("loc:@") for text in texts if text.startswith("loc:@")]
 
 
 def companions(node: NodeDef, groups: Sequence[str]) -> list[str]:
-    """The names of the other nodes that a node wants to be with, among those of its groups."""
+    """The names of the other nodes that a node is colocated with."""
     return [name for name in groups if name != node.name] if groups else []
 
 
 def requesting(node: NodeDef, groups: Sequence[str]) -> Any:
-    """The device scope of a node: its own request, or none if it goes where others are."""
+    """The device scope of a node: its own request, or none if it is colocated."""
     if companions(node, groups):
         return device(None)
     return device(node.device) if node.device else _ANYWHERE
@@ -294,14 +294,14 @@ _ANYWHERE: Any = nullcontext()
 
 
 class At:
-    """Which node is being read."""
+    """The node that is being read."""
 
     node: NodeDef
 
 
 @contextmanager
 def blamed() -> Iterator[At]:
-    """A context that names the node, which is told to it, in what goes wrong."""
+    """A context that adds the node's name to errors."""
     at = At()
     try:
         yield at

@@ -1,10 +1,10 @@
-"""Ops of graphs that older releases of TensorFlow wrote, as the ops that took their places.
+"""Ops of graphs written by older releases of TensorFlow, replaced by their successors.
 
     Add(a, b)             AddV2(a, b)
     Gather(a, n)          GatherV2(a, n), with the axis 0
     Concat(axis, a, b)    ConcatV2(a, b), with the first input as the axis
 
-The kernels of a release know them all; its Python functions make the newest ones only.
+The kernels of a release support them all; its Python functions create only the newest ones.
 """
 
 from __future__ import annotations
@@ -28,13 +28,13 @@ Attrs = Mapping[str, AttrValue]
 
 @dataclass(frozen=True)
 class Older:
-    """What became of an op.
+    """The replacement of an op.
 
     Attributes:
-        name: The op that took its place.
+        name: The op that replaces it.
         attrs: The new names of attributes.
         hosts: Host values that it did not take as inputs; ``{"input": 0}`` stands for its first input.
-        inputs: What the inputs are now, and more host values, where that depends on their values.
+        inputs: The new inputs, and more host values, if that depends on their values.
     """
 
     name: str
@@ -77,7 +77,7 @@ _OLDER = {
 }
 _DIVISIONS = {True: Older("TruncateDiv"), False: Older("RealDiv")}  # of integers or not
 
-_DTYPES: Mapping[str, Mapping[str, DType]] = {  # of results, which ops came to let a program choose
+_DTYPES: Mapping[str, Mapping[str, DType]] = {  # of results, which later ops let a program choose
     "ArgMax": {"output_type": dt.int64},
     "ArgMin": {"output_type": dt.int64},
     "Shape": {"out_type": dt.int32},
@@ -90,7 +90,7 @@ _DTYPES: Mapping[str, Mapping[str, DType]] = {  # of results, which ops came to 
 
 
 def older(name: str, attrs: Attrs) -> Older | None:
-    """What became of the op of a node; None if it is one of today's."""
+    """The replacement of a node's op; None if it is current."""
     if name == "Div":
         dtype = read_attr(attrs["T"]) if "T" in attrs else dt.float32
         return _DIVISIONS[isinstance(dtype, DType) and dtype.is_integer]
@@ -98,13 +98,13 @@ def older(name: str, attrs: Attrs) -> Older | None:
 
 
 def today(name: str, attrs: Attrs, found: Older | None, lists: Sequence[str]) -> Attrs:
-    """The attributes of a node as today's op has them.
+    """The attributes of a node as the current op has them.
 
     Args:
         name: The op of the node.
         attrs: Its attributes.
-        found: What became of the op.
-        lists: The inputs of the op that are lists; several are as long as the attribute ``N`` says.
+        found: The replacement of the op.
+        lists: The inputs of the op that are lists; several have the length of the attribute ``N``.
     """
     missing = {key: value for key, value in _DTYPES.get(name, {}).items() if key not in attrs}
     if len(lists) > 1 and "N" in attrs and LENGTH + lists[0] not in attrs:
@@ -118,5 +118,5 @@ def today(name: str, attrs: Attrs, found: Older | None, lists: Sequence[str]) ->
 
 
 def host_attrs(values: Mapping[str, Any]) -> dict[str, AttrValue]:
-    """Host values as attributes of a node."""
+    """Host values as node attributes."""
     return {HOST + key: AttrValue(s=json.dumps(value).encode()) for key, value in values.items()}

@@ -1,7 +1,7 @@
-"""Values that are known in part: ``tf.shape(x)`` of a tensor of shape ``(None, 784)``.
+"""Partly known values: ``tf.shape(x)`` of a tensor of shape ``(None, 784)``.
 
-An op that only moves entries, or takes them one by one, is run on the entries, with zeros for those that are not known,
-and once more on the marks of these:
+An op that only moves entries, or works on them one by one, is run on the entries, with zeros for unknown ones, and once
+more on the mask of these:
 
     shape(x)      entries (0, 784)    unknown (True, False)
     shape(x)[1]   entries 784         unknown False: known
@@ -20,7 +20,7 @@ from situs._src.ir.registry.traits import ELEMENTWISE, FOLDABLE, MOVES, SHAPE_ON
 from situs._src.runtime.eager.convert import to_tensor
 from situs._src.runtime.eager.execute import compute
 
-SMALL = 1024  # elements: larger values steer nothing
+SMALL = 1024  # elements: shapes do not depend on larger values
 Known = Mapping[SymbolicTensor, Any]
 Part = tuple[Any, Any]  # arrays: the entries, and whether each of them is unknown
 
@@ -28,12 +28,12 @@ Part = tuple[Any, Any]  # arrays: the entries, and whether each of them is unkno
 def parts_of(
     node: Operation, found: Known, partly: Mapping[SymbolicTensor, Part]
 ) -> Iterator[tuple[SymbolicTensor, Part]]:
-    """What is known of the results of an operation, as far as they are integers.
+    """What is known about the results of an operation, if they are integers.
 
     Args:
         node: The operation.
-        found: What is known of the tensors before it.
-        partly: Which of them are known in part.
+        found: What is known about earlier tensors.
+        partly: Those of them that are known in part.
     """
     if not node.outputs or not node.outputs[0].dtype.is_integer:
         return
@@ -55,7 +55,7 @@ def _is_one_by_one(node: Operation) -> bool:
 
 
 def _steered(node: Operation) -> list[SymbolicTensor]:
-    """The inputs whose entries the results are made of; the others say which, and where they go."""
+    """The inputs whose entries make up the results; the others determine which, and where they go."""
     found: list[SymbolicTensor] = []
     for arg, value in zip(node.op_def.inputs, node.args, strict=True):
         if not arg.is_host and (arg.type == node.op_def.outputs[0].type or node.type == "Cast"):
@@ -87,7 +87,7 @@ def _made(node: Operation, found: Known, given: Mapping[SymbolicTensor, Any]) ->
 
 
 def _run_on(node: Operation, values: Known) -> list[Any]:
-    """The results of an operation on some values, as arrays; none if it fails: the run will say what is wrong."""
+    """The results of an operation on some values, as arrays; empty if it fails: the run will raise the error."""
     if node.type == "Unpack":
         array = np.asarray(values[node.inputs[0]])
         axis = node.attrs["axis"]

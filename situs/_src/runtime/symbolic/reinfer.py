@@ -1,7 +1,7 @@
-"""The shapes that a call of a function gives, which may be known better than those of the function's graph.
+"""Shape inference for a function call, which may know more than the function's graph.
 
-A graph that was made for tensors of any shape can be called with one of shape ``(3, 4)``, or with a number that is
-known already and steers a shape. Then the shape rules of its operations are asked once more:
+A graph that was traced for tensors of any shape can be called with one of shape ``(3, 4)``, or with a known number that
+a shape depends on. Then the shape rules of its operations are evaluated again:
 
     f(x, n)   made for float32[?], int32[]     tf.reshape(x, [n, -1])     float32[?,?]
     f(y, 2)   y is float32[6]                                             float32[2,3]
@@ -22,11 +22,11 @@ from situs._src.runtime.symbolic.fold import known_value
 
 
 def shapes_for(function: FunctionGraph, given: Sequence[SymbolicTensor]) -> list[TensorShape]:
-    """The shapes of a function's results if it is called with these tensors.
+    """The shapes of a function's results when it is called with these tensors.
 
     Args:
         function: The graph of the function.
-        given: What it is given for its arguments, followed by what it captures.
+        given: Its arguments, followed by its captures.
     """
     shapes = [tensor.shape for tensor in function.results]
     inside = [*function.arguments, *function.captures.values()]
@@ -41,14 +41,14 @@ def shapes_for(function: FunctionGraph, given: Sequence[SymbolicTensor]) -> list
 
 
 def with_shapes(nodes: Sequence[Operation], shapes: Mapping[SymbolicTensor, TensorShape]) -> dict[Operation, Operation]:
-    """Operations like these, with what shapes become if some tensors have the given ones.
+    """Copies of operations, with the shapes inferred if some tensors have the given ones.
 
     Args:
-        nodes: Operations of one graph, in order; what they take from others is taken as it is.
-        shapes: The shapes of some tensors, as they were fed or as a run has made them.
+        nodes: Operations of one graph, in order; inputs from other operations are used as they are.
+        shapes: The shapes of some tensors, as they were fed or computed in a run.
 
     Returns:
-        For each operation the one that stands for it; nothing where all shapes are known anyway.
+        For each operation its copy; empty if all shapes are known anyway.
     """
     if all(tensor.shape.is_fully_defined() for node in nodes for tensor in (*node.inputs, *node.outputs)):
         return {}
@@ -71,7 +71,7 @@ def _steers(tensor: SymbolicTensor) -> bool:
 
 
 def _behind(results: Sequence[SymbolicTensor]) -> list[Operation]:
-    """The operations that results are made of, earlier ones first."""
+    """The operations that results depend on, earlier ones first."""
     needed: set[Operation] = set()
     waiting = [tensor.op for tensor in results]
     while waiting:
@@ -83,7 +83,7 @@ def _behind(results: Sequence[SymbolicTensor]) -> list[Operation]:
 
 
 class _Again:
-    """A graph of the same operations, of which only the shapes matter."""
+    """A graph with the same operations, of which only the shapes matter."""
 
     def __init__(self) -> None:
         self.found: dict[SymbolicTensor, SymbolicTensor] = {}
@@ -91,7 +91,7 @@ class _Again:
         self._count = 0
 
     def enter(self, inside: SymbolicTensor, given: SymbolicTensor) -> None:
-        """Lets a tensor of the function be what the caller gives: its value, if that is known, else its shape."""
+        """Replaces a tensor of the function by the caller's: its value, if known, else its shape."""
         node = self._made(inside.op, captured, (), {})
         self._give(node, [inside], [_narrowed(inside.shape, given.shape)])
         value = known_value(given) if _steers(given) else None
@@ -99,11 +99,11 @@ class _Again:
             self._graph.known_values[node.outputs[0]] = value
 
     def enter_shape(self, inside: SymbolicTensor, shape: TensorShape) -> None:
-        """Lets a tensor have a shape, whatever made it."""
+        """Gives a tensor a shape, whatever produces it."""
         self._give(self._made(inside.op, captured, (), {}), [inside], [shape])
 
     def added(self, node: Operation, shapes: Mapping[SymbolicTensor, TensorShape]) -> Operation:
-        """Adds an operation, some of whose results have known shapes; returns what it became."""
+        """Adds an operation, some of whose results have known shapes; returns its copy."""
         args = self._with_tensors(node.args)
         made = self._made(node, node.op_def, args, node.attrs)
         before = {tensor: self.found[tensor] for tensor in node.outputs if tensor in self.found}  # it is fed
@@ -113,7 +113,7 @@ class _Again:
         return made
 
     def add(self, node: Operation) -> None:
-        """Adds an operation, with the shapes that its rule gives it now."""
+        """Adds an operation, with the shapes that its rule infers now."""
         if all(tensor in self.found for tensor in node.outputs):
             return
         args = self._with_tensors(node.args)
@@ -127,7 +127,7 @@ class _Again:
         else:
             try:
                 now = infer(node.op_def, args, dict(node.attrs))
-            except Exception:  # what is wrong with the call is said when it runs
+            except Exception:  # errors of the call are raised when it runs
                 return before
         return [_narrowed(*pair) for pair in zip(before, now, strict=True)] if len(now) == len(before) else before
 
@@ -148,5 +148,5 @@ class _Again:
 
 
 def _narrowed(before: TensorShape, now: TensorShape) -> TensorShape:
-    """What is known from both; what was known before, if they do not agree."""
+    """What is known from both; the previous shape, if they disagree."""
     return before.merge_with(now) if before.is_compatible_with(now) else before
