@@ -1,1 +1,1 @@
-"""``tf.function``: Python functions that become graphs when they are called, one for each kind of arguments."""
+"""``tf.function``: Python functions that are traced into graphs when they are called, one per signature."""

@@ -1,7 +1,7 @@
 """One graph of a ``tf.function``, and the programs that run it.
 
-A program depends on where the arguments lie and on the device that the caller's scope asks for: operations
-that ask for none go there. Inside another graph the whole is one operation:
+A program depends on the devices of the arguments and on the caller's device scope: operations without a request go
+there. Inside another graph a call is one operation:
 
     PartitionedCall(x, y | captured)     f    the graph
 """
@@ -19,6 +19,7 @@ from situs._src.base.devices.inventory import process
 from situs._src.base.devices.logical import Device
 from situs._src.base.devices.scope import generation, here
 from situs._src.base.errors import DTypeError
+from situs._src.base.export import export
 from situs._src.base.tensor import Tensor, read
 from situs._src.base.tree import LEAF, put_together
 from situs._src.ir.graph.function import FunctionGraph, graphs_of
@@ -37,29 +38,30 @@ from situs._src.runtime.dynamic.program import AdaptiveProgram
 from situs._src.runtime.eager.bridge import Place, home_of, place
 from situs._src.runtime.eager.execute import decide, note
 from situs._src.runtime.eager.tensor import EagerTensor, wrap_checked
-from situs._src.runtime.plan.control_flow import assignments_in
+from situs._src.runtime.plan.control_flow import assigned_in, assignments_in
 from situs._src.runtime.run.engine import Engine
 from situs._src.runtime.run.program import Program
 from situs._src.runtime.run.state import Run, State, Streams
 from situs._src.runtime.run.threads import shared_pool
 from situs._src.runtime.symbolic.reinfer import shapes_for
+from situs._src.tracing.inlined import inlined
 from situs._src.tracing.kind import Kind
 from situs._src.tracing.memo import Memo
 from situs._src.tracing.parameters import Parameters, fit_tensor, fitted
 from situs._src.tracing.spec import TensorSpec
-from situs._src.tracing.text import input_texts, many_lines, one_line, type_text
+from situs._src.tracing.text import FunctionType, input_texts, type_text
 from situs._src.tracing.trace import Traced
 from situs._src.variables.capture import captured_in
 
 on_call: list[Callable[[ConcreteFunction], None]] = []  # told of calls by eager code, except of those like the last
 _shared = State()  # what functions hold together: queues and the like
-_idle = Run(_shared)  # for programs that ask nothing of a run
+_idle = Run(_shared)  # for programs that ask nothing of a run, and never stop it
 
 
 class FunctionState(State):
-    """The state of one function: what it holds is shared, but its random operations have streams of their own.
+    """The state of one function: resources are shared, but its random operations have streams of their own.
 
-    They begin anew when the seed is set.
+    The streams start over when the seed is set.
     """
 
     def __init__(self) -> None:
@@ -67,7 +69,7 @@ class FunctionState(State):
         self._restarts = 0
 
     def resource(self, name: str, make: Callable[[], Any]) -> Any:
-        """What functions hold under a name; made on first use."""
+        """A named resource shared by functions; created at first use."""
         return _shared.resource(name, make)
 
     @property
@@ -80,7 +82,7 @@ class FunctionState(State):
 
 
 class Ready:
-    """A program, and what becomes of the values it returns."""
+    """A program, and how its results are wrapped."""
 
     __slots__ = ("_assignments", "_form", "_places", "_program", "_single", "_state")
 
@@ -88,44 +90,44 @@ class Ready:
         self, program: Program, state: State, form: Any, places: list[Place], assignments: list[Assignment]
     ) -> None:
         self._program = program
-        self._state = state if any(call.takes_run for call in program.plan.calls) else None
+        uses_run = program.schedule is not None or any(call.takes_run for call in program.plan.calls)
+        self._state = state if uses_run else None
         self._form = form
         self._places = places
         self._assignments = assignments
         self._single = form is LEAF
 
     def __call__(self, values: list[Any]) -> Any:
-        """Runs the program on values, and returns what the function returns."""
+        """Runs the program on values, and returns the function's results."""
         made = self._program.run(_idle if self._state is None else Run(self._state), values)
         if self._single:
             return wrap_checked(made[0], self._places[0], self._assignments[0])
         return put_together(self._form, list(map(wrap_checked, made, self._places, self._assignments)))
 
     def assignments(self) -> list[Assignment]:
-        """Where the operations of the program run, and how, if it is compiled."""
+        """The devices of the program's operations, and how they run, if it is compiled."""
         plan, ways = self._program.plan, self._program.ways()
         if not ways:
             return list(assignments_in(plan))
-        known = {plan.assignments[node]: way for node, way in ways.items()}
         inner = "kernel: in a branch, a loop or a function that is called"
-        return [replace(each, runs_as=known.get(each, inner)) for each in assignments_in(plan)]
+        return [replace(each, runs_as=ways.get(node, inner)) for node, each in assigned_in(plan)]
 
     def placement_plan(self) -> Plan | None:
-        """The plan of the dynamic placer, where that has placed the program."""
+        """The plan of the dynamic placer, if that has placed the program."""
         return self._program.engine.plan if isinstance(self._program, AdaptiveProgram) else None
 
 
 class ConcreteFunction:
-    """A ``tf.function`` for one kind of arguments: a graph that can be called.
+    """A ``tf.function`` traced for one kind of arguments: a callable graph.
 
     Args:
         traced: The graph.
-        kind: What it was made for.
+        kind: The kind of arguments it was traced for.
         parameters: The parameters of the Python function.
         name: The name of the Python function.
-        number: What tells this graph from the others of the program.
-        inside: Gives the graph of a kind that lies inside another one.
-        placer: How it is placed; None for as the program says.
+        number: The number of this graph in the program.
+        inside: Returns the graph for a kind, nested in another graph.
+        placer: How it is placed; None for the program's setting.
     """
 
     def __init__(
@@ -151,11 +153,11 @@ class ConcreteFunction:
         self._lock = locks.lock()
         self._under_tape: GraphCall | None = None
 
-    # What it is.
+    # Properties.
 
     @property
     def is_placed(self) -> bool:
-        """Whether its operations have been given devices, which they keep."""
+        """Whether its operations have been placed, which is final."""
         return bool(self._programs)
 
     @property
@@ -170,7 +172,7 @@ class ConcreteFunction:
 
     @property
     def form(self) -> Any:
-        """The form of what it returns."""
+        """The structure of its results."""
         return self._traced.form
 
     @property
@@ -180,34 +182,34 @@ class ConcreteFunction:
 
     @property
     def inputs(self) -> list[SymbolicTensor]:
-        """The tensors of the graph that stand for the arguments, and for what else it uses."""
+        """The graph's placeholders for the arguments and captures."""
         return [*self.graph.arguments, *self.graph.captures.values()]
 
     @property
     def outputs(self) -> list[SymbolicTensor]:
-        """The tensors of the graph that are returned."""
+        """The returned tensors of the graph."""
         return list(self.graph.results)
 
     @property
     def structured_outputs(self) -> Any:
-        """The tensors of the graph that are returned, in the form the function returns them."""
+        """The returned tensors of the graph, in the structure of the function's results."""
         return put_together(self._traced.form, self.outputs)
 
     @property
     def structured_input_signature(self) -> tuple[tuple[Any, ...], dict[str, Any]]:
-        """The kinds of the arguments: positional ones and keywords."""
+        """The specs of the arguments: positional ones and keywords."""
         names = self._parameters.names(self.kind.form)
         specs = [TensorSpec(s.shape, s.dtype, s.name or name) for s, name in zip(self.kind.specs, names, strict=True)]
         return self.kind.structure(specs, specs=True)
 
     @property
     def output_dtypes(self) -> Any:
-        """The dtypes of what is returned."""
+        """The dtypes of the results."""
         return put_together(self._traced.form, [tensor.dtype for tensor in self.outputs])
 
     @property
     def output_shapes(self) -> Any:
-        """The shapes of what is returned."""
+        """The shapes of the results."""
         return put_together(self._traced.form, [tensor.shape for tensor in self.outputs])
 
     @property
@@ -217,21 +219,29 @@ class ConcreteFunction:
 
     @property
     def trainable_variables(self) -> tuple[Any, ...]:
-        """The variables it uses that optimizers should change."""
+        """The trainable variables it uses."""
         return tuple(variable for variable in self.variables if variable.trainable)
 
     @property
     def captured_inputs(self) -> list[SymbolicTensor]:
-        """The tensors of the graph around it that it uses."""
+        """The tensors that it captures from the outer graph."""
         return list(self.graph.captures)
 
     def pretty_printed_signature(self, verbose: bool = True) -> str:
         """What it takes and gives, as a small table, or in one line."""
+        return repr(self.function_type) if verbose else str(self.function_type)
+
+    @property
+    def function_type(self) -> FunctionType:
+        """What it takes and gives."""
         inputs = input_texts(self._parameters, self.kind)
         output = type_text(self._traced.form, iter([TensorSpec(t.shape, t.dtype) for t in self.outputs]))
-        if not verbose:
-            return one_line(inputs, output)
-        return many_lines(inputs, output, [str(tensor) for tensor in self.graph.captures])
+        return FunctionType(inputs, output, [str(tensor) for tensor in self.graph.captures])
+
+    @property
+    def inference_fn(self) -> AtomicFunction:
+        """The graph, to be called."""
+        return AtomicFunction(self)
 
     def __str__(self) -> str:
         return f"ConcreteFunction {self.pretty_printed_signature()}"
@@ -240,13 +250,13 @@ class ConcreteFunction:
         return f"<ConcreteFunction {self.pretty_printed_signature(verbose=False)} at {id(self):#x}>"
 
     def assignments(self) -> list[Assignment]:
-        """Where its operations run, in the programs that have been made of it."""
+        """The devices of its operations, in the programs made so far."""
         return [assignment for ready in list(self._programs.values()) for assignment in ready.assignments()]
 
     def replicas(self) -> Replicas | None:
-        """What its graph, and those of the functions that it calls, know of replicas; None if there are none."""
+        """The replicas of its graph, and of the functions that it calls; None if there are none."""
         graphs, found = [self.graph], []
-        for graph in graphs:  # which grows meanwhile
+        for graph in graphs:  # the list grows during the loop
             found += [] if graph.replicas is None else [graph.replicas]
             graphs += [held for node in graph.operations for _, held in graphs_of(node)]
         return together(found) if found else None
@@ -259,7 +269,7 @@ class ConcreteFunction:
     # Calling it.
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        """Runs the graph on tensors of the kind it was made for; other arguments may be left out."""
+        """Runs the graph on tensors of the kind it was traced for; other arguments may be omitted."""
         if not kwargs and here.graph is None and not here.tapes:
             found = self._memo.find(args)
             if found is not None:
@@ -276,7 +286,7 @@ class ConcreteFunction:
         return self._called_in(graph, tensors)
 
     def run(self, tensors: Sequence[Any]) -> Any:
-        """Runs the graph on tensors that fit, one for each spec of its kind."""
+        """Runs the graph on matching tensors, one for each spec of its kind."""
         graph = graph_for(tensors)
         if graph is not None:
             return self._called_in(graph, tensors)
@@ -299,7 +309,7 @@ class ConcreteFunction:
             raise self._refused(str(error), args, kwargs) from None
 
     def _flat(self, flat: list[Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Any]:
-        """The tensors, given one after the other."""
+        """The tensors, given as a flat list."""
         try:
             return [fit_tensor(spec, value) for spec, value in zip(self.kind.specs, flat, strict=True)]
         except DTypeError as error:
@@ -313,7 +323,7 @@ class ConcreteFunction:
         )
 
     def call_in(self, graph: Graph, tensors: Sequence[Any]) -> Any:
-        """Adds a call to a graph, which this function's graph lies in."""
+        """Adds a call to a graph in which this function's graph is nested."""
         given = [symbolic(graph, tensor) for tensor in tensors]
         captured = list(self.graph.captures)
         shapes = shapes_for(self.graph, [*given, *captured])
@@ -330,7 +340,7 @@ class ConcreteFunction:
         return put_together(self._traced.form, self._under_tape(tensors))
 
     def ready(self, tensors: Sequence[EagerTensor]) -> Ready:
-        """The program for tensors that lie where these do, under the caller's device scope."""
+        """The program for tensors on these devices, under the caller's device scope."""
         if any(isinstance(tensor, TensorSpec) for tensor in tensors):
             raise DTypeError(f"{self._title} is called with tensors; a TensorSpec is for get_concrete_function(...).")
         self._tell()
@@ -342,7 +352,7 @@ class ConcreteFunction:
         key = (where, default, asked, soft, log, self._placer or options.current.placer)
         found = self._programs.get(key)
         if found is None:
-            with self._lock:  # where another thread may have made it meanwhile
+            with self._lock:  # another thread may have made it meanwhile
                 found = self._programs.get(key) or self._make(where, default, soft, log, asked)
                 self._programs[key] = found
         if log:
@@ -356,12 +366,13 @@ class ConcreteFunction:
     def _make(
         self, where: tuple[Device, ...], default: Device | None, soft: bool, log: bool, asked: bool = False
     ) -> Ready:
-        graph = self.graph
+        placer = self._placer or options.current.placer
+        graph = inlined(self.graph) if placer.is_dynamic else self.graph
         feeds = list(zip(graph.arguments, where, strict=True))
         fixed = {tensor.op: device for tensor, device in feeds}
-        ordered = bool(self._traced.effects)  # one after another, or with what keeps them in order
+        effects = [node for node in graph.operations if node.op_def.stateful]
+        ordered = bool(effects)  # sequential, or with dependencies that keep them in order
         pool = shared_pool(threads.current.inter) if self.replicas() is not None or not ordered else None
-        placer = self._placer or options.current.placer
         devices = process.devices()
         engine: Engine
         if placer.is_dynamic:
@@ -377,7 +388,7 @@ class ConcreteFunction:
                 ordered=ordered,
                 caller=default if asked else None,
             )
-            engine.prepare(feeds, graph.results, self._traced.effects)
+            engine.prepare(feeds, graph.results, effects)
         else:
             engine = Engine(
                 graph, devices, soft=soft, log=log, pool=pool, default=default, fixed=fixed, ordered=ordered
@@ -385,7 +396,7 @@ class ConcreteFunction:
         placement = engine.placement()
         assignments = [placement[tensor.op] for tensor in graph.results]
         homes = [home_of(assignment) for assignment in assignments]
-        program = engine.program(feeds, list(zip(graph.results, homes, strict=True)), self._traced.effects)
+        program = engine.program(feeds, list(zip(graph.results, homes, strict=True)), effects)
         made = list(assignments_in(program.plan))
         for assignment in made:
             note(assignment)
@@ -393,3 +404,37 @@ class ConcreteFunction:
             print(*found.summary({each.node: each.device.short_name for each in made}), sep="\n", flush=True)
         places = [place(home, tensor.dtype) for home, tensor in zip(homes, graph.results, strict=True)]
         return Ready(program, self._state, self._traced.form, places, assignments)
+
+
+@export("types.experimental.AtomicFunction")
+class AtomicFunction:
+    """A graph of a ``tf.function`` that is called with tensors.
+
+    Args:
+        concrete: The function that has the graph.
+    """
+
+    def __init__(self, concrete: ConcreteFunction) -> None:
+        self._concrete = concrete
+
+    @property
+    def name(self) -> bytes:
+        """The name of the graph."""
+        return self._concrete.name.encode()
+
+    @property
+    def graph(self) -> FunctionGraph:
+        """The graph."""
+        return self._concrete.graph
+
+    @property
+    def function_type(self) -> FunctionType:
+        """What it takes and gives."""
+        return self._concrete.function_type
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Runs the graph."""
+        return self._concrete(*args, **kwargs)
+
+    def __repr__(self) -> str:
+        return f"<AtomicFunction> {self._concrete.name}{self.function_type}"

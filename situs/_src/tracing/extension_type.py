@@ -1,16 +1,16 @@
-"""``tf.experimental.ExtensionType``: classes of a program's own whose values are made of tensors.
+"""``tf.experimental.ExtensionType``: user-defined classes whose values consist of tensors.
 
     class Masked(tf.experimental.ExtensionType):
         values: tf.Tensor
         mask: tf.Tensor
         name: str = ""
 
-    Masked([1, 2], [True, False])          a value: what is to be a tensor becomes one, other types are checked
-    Masked.Spec(tf.TensorSpec([2], tf.int32), tf.TensorSpec([2], tf.bool), "")        its kind
+    Masked([1, 2], [True, False])          a value: tensor fields are converted, other types are checked
+    Masked.Spec(tf.TensorSpec([2], tf.int32), tf.TensorSpec([2], tf.bool), "")        its spec
 
-Values do not change once they are made. They go through functions, branches, loops and datasets as the tensors that
-they are made of; the rest of a value is part of its kind. Fields are tensors, numbers, strings, None, dtypes, shapes,
-other such values, and ``Optional``, ``Union``, ``Literal``, ``tuple`` and ``Mapping`` of these.
+Values are immutable. Functions, branches, loops and datasets flatten them into their tensors; the rest of a value is
+part of its spec. Fields are tensors, numbers, strings, None, dtypes, shapes, other extension types, and ``Optional``,
+``Union``, ``Literal``, ``tuple`` and ``Mapping`` of these.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ _by_name: dict[str, type[TypeSpec]] = {"tf.TensorSpec": TensorSpec}
 
 
 class _Frozen(dict[Any, Any]):
-    """A mapping in a field, which does not change."""
+    """An immutable mapping in a field."""
 
     def _refuse(self, *args: Any, **kwargs: Any) -> Any:
         raise DTypeError("A mapping in a field of an ExtensionType does not change.")
@@ -56,7 +56,7 @@ class _Frozen(dict[Any, Any]):
 
 
 class _Field(NamedTuple):
-    """One field of a class: what its values have to be, and the value if none is given."""
+    """One field of a class: its type, and its default."""
 
     name: str
     type: Any
@@ -67,7 +67,7 @@ class _Field(NamedTuple):
 
 
 def _check_type(type_: Any, where: str) -> None:
-    """Refuses what is no type for a field."""
+    """Rejects annotations that are not valid types for a field."""
     origin, arguments = typing.get_origin(type_), typing.get_args(type_)
     if origin in (typing.Union, types.UnionType):
         for argument in arguments:
@@ -89,7 +89,7 @@ def _as(type_: Any, value: Any, where: str, specs: bool) -> Any:
     """A value of a field, converted to its type; with `specs`, the spec of such a value.
 
     Raises:
-        TypeError: it is none.
+        TypeError: it cannot be converted.
     """
     origin, arguments = typing.get_origin(type_), typing.get_args(type_)
     if origin in (typing.Union, types.UnionType):
@@ -131,7 +131,7 @@ def _as(type_: Any, value: Any, where: str, specs: bool) -> Any:
 
 
 def _one_of(choices: tuple[Any, ...], value: Any, where: str, specs: bool) -> Any:
-    """A value as the first of some types that it fits; what needs no conversion comes first."""
+    """A value converted to the first of some types that it fits; types that need no conversion come first."""
     for choice in choices:
         if choice in (None, type(None)) and value is None:
             return None
@@ -171,15 +171,15 @@ def _name(type_: Any) -> str:
 
 
 class _Maker(type):
-    """The class of the classes: it makes a value, checks it, and lets it not change any more."""
+    """The metaclass: it creates a value, validates it, and makes it immutable."""
 
     def __init__(cls, name: str, bases: tuple[type, ...], namespace: dict[str, Any], **kwargs: Any) -> None:
         super().__init__(name, bases, namespace)
         if "_has_fields" not in namespace:
-            frame = sys._getframe(1)  # where the class is written: names in quotes mean what they mean there
+            frame = sys._getframe(1)  # where the class is defined: quoted names are resolved there
             try:
                 cls._fields({**frame.f_globals, **frame.f_locals})
-            except NameError:  # a class that stands further down: it is looked up when there is a value
+            except NameError:  # a class that is defined later: it is resolved when there is a value
                 pass
 
     def __call__(cls, *args: Any, **kwargs: Any) -> Any:
@@ -197,7 +197,7 @@ class _Maker(type):
         return value
 
     def _fields(cls, names: dict[str, Any] | None = None) -> tuple[_Field, ...]:
-        """The fields of a class, those of the classes above first. Names in annotations are looked up when they can."""
+        """The fields of a class, those of base classes first. Names in annotations are resolved lazily."""
         known: tuple[_Field, ...] | None = cls.__dict__.get("_known_fields")
         if known is None:
             by_name: dict[str, _Field] = {}
@@ -214,7 +214,7 @@ class _Maker(type):
 
 
 def _evaluated(annotation: Any, owner: type, name: str, names: dict[str, Any] | None) -> Any:
-    """An annotation without names in quotes, wherever they stand in it."""
+    """An annotation with quoted names resolved, wherever they are in it."""
     if isinstance(annotation, typing.ForwardRef):
         annotation = annotation.__forward_arg__
     if not isinstance(annotation, str):
@@ -234,11 +234,11 @@ def _evaluated(annotation: Any, owner: type, name: str, names: dict[str, Any] | 
 
 @export("experimental.ExtensionType")
 class ExtensionType(CompositeTensor, metaclass=_Maker):
-    """A class of a program's own whose values are made of tensors: subclasses say their fields by annotations.
+    """A user-defined class whose values consist of tensors: subclasses declare their fields by annotations.
 
-    A subclass may have methods and properties, defaults for its fields, a constructor of its own that sets all fields,
-    and a method ``__validate__`` that raises an error where the fields do not fit together. ``__name__``, a word with a
-    dot in it, is the name under which its kind is known to those who save it.
+    A subclass may have methods and properties, defaults for its fields, a constructor that sets all fields, and a
+    method ``__validate__`` that raises an error if the fields are inconsistent. ``__name__``, a name with a dot in it,
+    is the name of its spec in saved models.
 
     Example:
         >>> import situs as tf
@@ -255,7 +255,7 @@ class ExtensionType(CompositeTensor, metaclass=_Maker):
     _has_fields = False  # of its own
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
-        """Makes the class of the kinds of a new class's values."""
+        """Creates the spec class of a new class."""
         super().__init_subclass__(**kwargs)
         for name in inspect.get_annotations(cls):
             if name in _RESERVED or (name.startswith("_tf_extension_type_")):
@@ -279,7 +279,7 @@ class ExtensionType(CompositeTensor, metaclass=_Maker):
             setattr(self, name, value)
 
     def __validate__(self) -> None:
-        """Raises an error where the fields do not fit together; subclasses say when."""
+        """Raises an error if the fields are inconsistent; for subclasses to override."""
 
     def __setattr__(self, name: str, value: Any) -> None:
         if "_is_made" in self.__dict__:
@@ -311,14 +311,14 @@ class ExtensionType(CompositeTensor, metaclass=_Maker):
         same = self == other
         return ~same if is_tensor(same) else not same
 
-    __hash__ = None  # type: ignore[assignment]  # equality is a tensor
+    __hash__ = None  # type: ignore[assignment]  # == returns a tensor
 
     def __reduce__(self) -> Any:
         return _remade, (type(self), {field.name: getattr(self, field.name) for field in type(self)._fields()})
 
 
 def _bound(cls: Any, args: tuple[Any, ...], kwargs: dict[str, Any], what: str) -> dict[str, Any]:
-    """The values of the fields of a class, from the arguments of a call."""
+    """The field values of a class, from the arguments of a call."""
     parameters = [
         inspect.Parameter(field.name, inspect.Parameter.POSITIONAL_OR_KEYWORD, default=field.default)
         for field in sorted(cls._fields(), key=lambda field: field.default is not _MISSING)
@@ -332,18 +332,18 @@ def _bound(cls: Any, args: tuple[Any, ...], kwargs: dict[str, Any], what: str) -
 
 
 def _remade(cls: Any, fields: dict[str, Any]) -> Any:
-    """A value with these fields, without asking its constructor."""
+    """A value with these fields, without calling its constructor."""
     value = object.__new__(cls)
     value.__dict__.update(fields)
     value.__dict__["_is_made"] = True
     return value
 
 
-# Kinds.
+# Specs.
 
 
 class ExtensionTypeSpec(TypeSpec):
-    """The kind of a value: for each field, the spec of what is a tensor in it, and the rest as it is."""
+    """The spec of a value: for each field, the specs of its tensors, and the rest unchanged."""
 
     value_class: Any
 
@@ -356,7 +356,7 @@ class ExtensionTypeSpec(TypeSpec):
 
     @classmethod
     def from_value(cls, value: Any) -> Any:
-        """The kind of a value."""
+        """The spec of a value."""
         made = object.__new__(cls)
         for field in cls.value_class._fields():
             object.__setattr__(made, field.name, _spec_of(getattr(value, field.name)))
@@ -385,7 +385,7 @@ class ExtensionTypeSpec(TypeSpec):
         return _remade(self.value_class, {name: _filled(part, leaves) for name, part in self._fields()})
 
     def _with_components(self, specs: Any) -> Any:
-        """The same kind, with other kinds of tensors, such as those of batches."""
+        """The same spec with other component specs, such as those of batches."""
         leaves, made = iter(specs), object.__new__(type(self))
         for name, part in self._fields():
             object.__setattr__(made, name, _filled(part, leaves))
@@ -407,7 +407,7 @@ def _spec_again(cls: Any, parts: tuple[Any, ...]) -> Any:
 
 
 def _spec_of(part: Any) -> Any:
-    """The spec of a tensor; for a structure, the same of specs; anything else as it is."""
+    """The spec of a tensor; for a structure, a structure of specs; anything else unchanged."""
     if isinstance(part, CompositeTensor):
         return part._type_spec
     if is_tensor(part):
@@ -426,7 +426,7 @@ def _leaves(part: Any, value: Any) -> Iterator[Any]:
 
 
 def _pairs(part: Any, value: Any) -> Iterator[tuple[Any, Any]]:
-    """Every spec in a part of a kind, with what stands in its place in another one."""
+    """Every spec in a part of a spec, paired with its counterpart in another one."""
     if isinstance(part, TypeSpec):
         yield part, value
     elif isinstance(part, tuple):
@@ -438,7 +438,7 @@ def _pairs(part: Any, value: Any) -> Iterator[tuple[Any, Any]]:
 
 
 def _filled(part: Any, leaves: Iterator[Any]) -> Any:
-    """A part of a kind, with other things in the places of the specs."""
+    """A part of a spec, with its tensor specs replaced."""
     if isinstance(part, TypeSpec):
         return next(leaves)
     if isinstance(part, tuple):
@@ -448,19 +448,19 @@ def _filled(part: Any, leaves: Iterator[Any]) -> Any:
 
 @export("experimental.BatchableExtensionType")
 class BatchableExtensionType(ExtensionType):
-    """An `ExtensionType` whose tensors all have a first axis in common: datasets batch and slice its values."""
+    """An `ExtensionType` whose tensors share a first axis: datasets can batch and slice its values."""
 
 
-# Kinds by name.
+# Specs by name.
 
 
 def name_spec(name: str, spec: type[TypeSpec]) -> None:
-    """Gives a class of kinds the name by which it is saved."""
+    """Registers the name under which a spec class is saved."""
     _by_name[name] = spec
 
 
 def named_spec(name: str) -> Callable[..., Any]:
-    """The class of kinds that has a name, for those who read what was saved.
+    """The spec class with a name, for loading.
 
     Raises:
         ValueError: there is none.
@@ -471,7 +471,7 @@ def named_spec(name: str) -> Callable[..., Any]:
 
 
 def name_of_spec(cls: Any) -> str:
-    """The name of a class of kinds, for those who save.
+    """The name of a spec class, for saving.
 
     Raises:
         ValueError: it has none.

@@ -2,11 +2,11 @@
 
     call(args)
       bind     the arguments to the parameters, tensors apart from the rest       parameters.py, kind.py
-      find     the graph for this kind of arguments, or trace one                 trace.py
+      find     the graph for this signature, or trace one                         trace.py
       run      its program, or add a call to the graph being built                concrete.py
 
-A call like one seen before skips the first two steps (memo.py). Python's own side effects happen when a graph is
-made, not when it runs.
+A repeated call skips the first two steps (memo.py). Python side effects happen during tracing,
+not when the graph runs.
 """
 
 from __future__ import annotations
@@ -19,12 +19,13 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 from weakref import ref
 
+from situs._src.autodiff import idioms
 from situs._src.base.devices import scope
 from situs._src.base.devices.scope import here
 from situs._src.base.export import export
 from situs._src.base.settings import switch
 from situs._src.ir.graph.function import outermost
-from situs._src.ir.graph.graph import Graph
+from situs._src.ir.graph.graph import Graph, Tally
 from situs._src.ir.graph.replicas import Replicas, together
 from situs._src.ops.inner import building, graph_for
 from situs._src.placement.candidates import Assignment
@@ -38,7 +39,7 @@ from situs._src.tracing.concrete import ConcreteFunction
 from situs._src.tracing.kind import Kind
 from situs._src.tracing.lock import tracing
 from situs._src.tracing.memo import Memo
-from situs._src.tracing.parameters import Parameters
+from situs._src.tracing.parameters import Parameters, described
 from situs._src.tracing.retracing import Watch, reason_for, watch_of
 from situs._src.tracing.trace import trace
 from situs._src.tracing.traces import Traces
@@ -47,15 +48,16 @@ from situs._src.variables.replication import strategies
 if TYPE_CHECKING:
     from situs._src.placement.placer_setting import AnyPlacer
 
-_CALLED = "__called_functions"  # a collection: what is kept there lives as long as the graph
+_CALLED = "__called_functions"  # a collection: its elements live as long as the graph
 _numbers = itertools.count()
 _eagerly = False
 
 hooks.install()
+idioms.install()
 
 
 def run_functions_eagerly(run_eagerly: bool) -> None:
-    """Lets every ``tf.function`` call its Python function directly, for debugging."""
+    """Makes every ``tf.function`` call its Python function directly, for debugging."""
     global _eagerly
     _eagerly = switch(run_eagerly, "run_eagerly")
     scope.forget()
@@ -68,15 +70,15 @@ def functions_run_eagerly() -> bool:
 
 @export("inside_function", v1=())
 def inside_function() -> bool:
-    """Whether the graph of a ``tf.function`` is being made."""
+    """Whether a ``tf.function`` is being traced."""
     return here.graph is not None and outermost(here.graph).compares_elements
 
 
-# One for all functions: tracing one may call, and so trace, another.
+# One for all functions: tracing one may trace another.
 
 
 class Function:
-    """A Python function that runs as a graph. Made by ``tf.function``."""
+    """A Python function that runs as a graph. Created by ``tf.function``."""
 
     def __init__(
         self,
@@ -95,14 +97,15 @@ class Function:
         self._reduce_retracing = reduce_retracing
         self._placer = placer
         self._jit_compile = jit_compile
+        self._tally = Tally()
         self._parameters = Parameters(python_function, input_signature)
         self._traced_function = requested(python_function) if autograph else python_function
         self._graphs = Traces()
-        self._of_replicas: dict[int, Traces] = {}  # of a strategy: each uses variables of its own
-        self._of_one_replica = Traces()  # of those that depend on a strategy, as they are saved
+        self._of_replicas: dict[int, Traces] = {}  # of a strategy: each has its own variables
+        self._of_one_replica = Traces()  # of functions that depend on a strategy, for saving
         self._memo = Memo()
         self._traces = 0
-        self._kinds: set[Kind] = set()  # for which there is a graph, wherever it lies
+        self._kinds: set[Kind] = set()  # for which there is a graph, at any nesting
         self._watch = watch_of(python_function)
         self._methods: dict[int, tuple[Callable[[], Any], Function]] = {}  # by the identity of the instance
 
@@ -141,30 +144,30 @@ class Function:
     # Graphs.
 
     def get_concrete_function(self, *args: Any, **kwargs: Any) -> ConcreteFunction:
-        """The graph for one kind of arguments, given as tensors, values or TensorSpecs."""
+        """The graph for one kind of arguments, given as tensors, values or specs."""
         self._watch.calls += 1
         tensors: Sequence[Any] = ()
         if not args and not kwargs and self._parameters.wanted is not None:
             kind = self._parameters.wanted
         else:
-            kind, tensors = self._parameters.kind(args, kwargs)
+            kind, tensors = self._parameters.kind(*described((args, kwargs)))
         return self._find(self._graphs, kind, None, tensors) if here.graph is None else self._in(here.graph, kind)
 
     def _list_all_concrete_functions(self) -> list[ConcreteFunction]:
-        """The graphs that eager code has made; that of the input signature is made now, if there is one."""
+        """The graphs traced by eager code; that of the input signature is traced now, if there is one."""
         if self._parameters.wanted is not None and here.graph is None:
             self.get_concrete_function()
         return list(self._graphs)
 
     def concrete_functions_to_save(self) -> list[ConcreteFunction]:
-        """The same for ``tf.saved_model.save``: what uses variables of a strategy is made anew, for one replica."""
+        """The same for ``tf.saved_model.save``: a strategy's functions are retraced for one replica."""
         made = {concrete.kind: concrete for concrete in self._list_all_concrete_functions()}
         for traces in self._of_replicas.values():
             made |= {concrete.kind: concrete for concrete in traces if concrete.kind not in made}
         return [self.for_one_replica(concrete) for concrete in made.values()]
 
     def for_one_replica(self, concrete: ConcreteFunction) -> ConcreteFunction:
-        """A graph of this function as it is without strategies, where it depends on them."""
+        """A graph of this function without strategies, if it depends on them."""
         by_replicas = any(concrete is each for traces in self._of_replicas.values() for each in traces)
         if not by_replicas and not any(hasattr(each, "_distributed_container") for each in concrete.variables):
             return concrete
@@ -172,21 +175,21 @@ class Function:
             return self._find(self._of_one_replica, concrete.kind, None)
 
     def _trackable_children(self, save_type: str = "checkpoint", **kwargs: Any) -> dict[str, ConcreteFunction]:
-        """The graphs of the function, as Keras asks for them when it saves a model."""
+        """The graphs of the function, for Keras when it saves a model."""
         if save_type == "checkpoint":
             return {}
         return {f"trace_{number}": made for number, made in enumerate(self._list_all_concrete_functions())}
 
     def experimental_get_tracing_count(self) -> int:
-        """How many graphs have been made."""
+        """The number of traces."""
         return self._traces
 
     def assignments(self) -> list[Assignment]:
-        """Where the operations of its graphs run, as far as it has been called; ``tf.explain`` prints it."""
+        """The devices of its graphs' operations, as far as it has been called; ``tf.explain`` prints it."""
         return [assignment for graph in self._graphs for assignment in graph.assignments()]
 
     def replicas(self) -> Replicas | None:
-        """What its graphs know of the replicas of a strategy; None if there are none."""
+        """The replicas of its graphs under a strategy; None if there are none."""
         found = [replicas for graph in self._graphs if (replicas := graph.replicas()) is not None]
         return together(found) if found else None
 
@@ -196,7 +199,7 @@ class Function:
         return next((plan for plan in plans if plan is not None), None)
 
     def _in(self, graph: Graph, kind: Kind) -> ConcreteFunction:
-        """The function's graph inside another one, whose device scope holds in it as well."""
+        """The function's graph nested in another one, whose device scope applies as well."""
         kept = graph.get_collection_ref(_CALLED)
         if not kept:
             kept.append({})
@@ -216,9 +219,9 @@ class Function:
             return found
 
     def _trace(self, kind: Kind, outer: Graph | None, tensors: Sequence[Any]) -> ConcreteFunction:
-        """Makes a graph: twice if variables were made the first time, so that those who make more are found out.
+        """Traces a graph: twice if variables were created the first time, to detect functions that keep creating them.
 
-        A function whose graph is part of another one's is called again when that is made for the second time.
+        A function whose graph is nested in another one is called again when that is traced for the second time.
         """
         if kind not in self._kinds:
             self._watch.note(self.python_function)
@@ -237,14 +240,14 @@ class Function:
         traced.graph.title = self._name
         if watcher is not None:
             watcher.traced(self._name, traced.graph, reason, start)
-        traced.graph.compiles = self._jit_compile
+        traced.graph.compiles, traced.graph.tally = self._jit_compile, self._tally
         number, title = next(_numbers), _title(self._name)
         return ConcreteFunction(traced, kind, self._parameters, title, number, self._in, self._placer)
 
     # As a method.
 
     def __get__(self, instance: object, owner: type | None = None) -> Function | Method:
-        """A method: bound to its instance, with graphs of its own."""
+        """A method: bound to its instance, with separate graphs."""
         if instance is None:
             return self
         found = self._methods.get(id(instance))
@@ -256,14 +259,14 @@ class Function:
         methods, number = self._methods, id(instance)
         try:
             weakly: Callable[[], Any] = ref(instance, lambda gone: methods.pop(number, None))
-        except TypeError:  # of a class with __slots__ and no place for references
+        except TypeError:  # of a class with __slots__ and without __weakref__
             weakly = lambda: instance  # noqa: E731
         function = object.__new__(Function)
         function._become_method(self, instance, weakly)
         return weakly, function
 
     def _become_method(self, original: Function, instance: object, weakly: Callable[[], Any]) -> None:
-        """Makes this the function of one instance, which it holds weakly."""
+        """Makes this the function of one instance, which it references weakly."""
         self.__dict__.update(original.__dict__)
         self.python_function = _Weak(original.python_function, weakly)
         self._traced_function = _Weak(original._traced_function, weakly)
@@ -293,7 +296,7 @@ class Function:
         return self._name
 
     def pretty_printed_concrete_signatures(self, verbose: bool = True) -> str:
-        """What each of the graphs takes and gives."""
+        """The signatures of its graphs."""
         return "\n\n".join(made.pretty_printed_signature(verbose) for made in self._graphs)
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Function:
@@ -311,12 +314,12 @@ class Function:
 
 
 def _title(name: str) -> str:
-    """The name of a function as names of operations may begin."""
+    """The name of a function as a valid prefix for operation names."""
     return re.sub(r"[^A-Za-z0-9_.]", "", name).lstrip("_") or "function"
 
 
 class _Weak:
-    """A method of an object that is held weakly. Whoever calls it holds the object."""
+    """A method of a weakly referenced object. The caller keeps the object alive."""
 
     def __init__(self, function: Callable[..., Any], weakly: Callable[[], Any]) -> None:
         functools.update_wrapper(self, function)
@@ -345,7 +348,7 @@ class Method:
 
     def __getattr__(self, name: str) -> Any:
         found = getattr(self.__func__, name)
-        return found.__get__(self.__self__) if name == "__wrapped__" else found  # whose signature has no `self`
+        return found.__get__(self.__self__) if name == "__wrapped__" else found  # its signature has no `self`
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Method) and self.__func__ is other.__func__
@@ -375,22 +378,23 @@ def function(
     experimental_follow_type_hints: bool | None = None,
     placer: AnyPlacer | None = None,
 ) -> Any:
-    """Makes a Python function run as a graph.
+    """Compiles a Python function into a callable graph.
 
     Args:
         func: The function; without one, a decorator is returned.
-        input_signature: TensorSpecs of the arguments: one graph for all calls.
-        autograph: Whether ``if``, ``while`` and ``for`` on tensors become branches and loops of the graph.
-        jit_compile: Whether its graphs are compiled into fused kernels when they run for the second time, which takes
-            a C++ compiler, or Triton on a card. By default they are where ``tf.config.optimizer.set_jit`` says so.
-        reduce_retracing: Whether a second shape of an argument leads to a graph for all shapes.
+        input_signature: TensorSpecs of the arguments: there is one graph for all calls.
+        autograph: Whether ``if``, ``while`` and ``for`` on tensors become control flow of the graph.
+        jit_compile: Whether its graphs are compiled into fused kernels at their second run, which requires a C++
+        compiler,
+            or Triton on a GPU. By default, ``tf.config.optimizer.set_jit`` decides.
+        reduce_retracing: Whether a second shape of an argument is traced for all shapes.
         experimental_implements: Accepted for TensorFlow's programs.
         experimental_autograph_options: Accepted for TensorFlow's programs.
         experimental_attributes: Accepted for TensorFlow's programs.
         experimental_relax_shapes: The old name of `reduce_retracing`.
         experimental_compile: The old name of `jit_compile`.
         experimental_follow_type_hints: Accepted for TensorFlow's programs.
-        placer: How its graphs are placed, as ``tf.config.set_placer`` says it for all: ``"simple"``, ``"dynamic"``, or
+        placer: How its graphs are placed, as in ``tf.config.set_placer``: ``"simple"``, ``"dynamic"``, or
             a plan. Not in TensorFlow.
 
     Example:

@@ -1,7 +1,8 @@
-"""What tracing tells the layers below it: the ops that AutoGraph's branches and loops become, and a rule for variables.
+"""Hooks that tracing installs in the layers below: the ops for AutoGraph's branches and loops, and a rule for
+variables.
 
-A ``tf.function`` may create variables only the first time a graph is made: otherwise every new kind of
-arguments would give it new ones.
+A ``tf.function`` may create variables only in its first trace: otherwise every new signature
+would create new ones.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ from situs._src.variables import eager
 
 
 def install() -> None:
-    """Gives AutoGraph the ops that branches and loops become."""
+    """Installs the ops for AutoGraph's branches and loops."""
     autograph.install(
         cond=control.cond,
         while_loop=loop.settling_loop,
@@ -44,7 +45,7 @@ def install() -> None:
 
 
 def _element(tensor: SymbolicTensor, index: object) -> Tensor:
-    """A row of a tensor; where this is a range of integers, the number itself, which need not be read from anywhere."""
+    """A row of a tensor; for a range of integers, the number itself, which need not be read from memory."""
     if tensor.op.type == "Range" and tensor.dtype is int32 and isinstance(index, SymbolicTensor):
         start, _, delta = tensor.op.args
         if type(start) is int and type(delta) is int:
@@ -54,26 +55,26 @@ def _element(tensor: SymbolicTensor, index: object) -> Tensor:
 
 
 def _blanks(function: Callable[[Any], list[Any]]) -> list[Any]:
-    """Zeros like the tensors that a function of a number gives, which is called for a graph that never runs."""
+    """Zeros like the results of a function of a number, which is traced into a graph that never runs."""
     trial = Inner(here.graph, function, [(int32, SCALAR)])
     trial.finish()
     return [constant.zeros([dim or 0 for dim in shape.dims or ()], dtype) for dtype, shape in trial.kinds]
 
 
 class _Creation(threading.local):
-    """What holds for variables made in this thread."""
+    """Whether this thread may create variables."""
 
     def __init__(self) -> None:
         self.allowed = True
         self.function = ""
-        self.count = 0  # of the variables made while a graph is
+        self.count = 0  # of variables created during tracing
 
 
 _creation = _Creation()
 
 
 class Created:
-    """How many variables were made while a graph was, and whether that is part of making another function's graph."""
+    """How many variables were created during a trace, and whether it is nested in the trace of another function."""
 
     def __init__(self, is_inner: bool) -> None:
         self.count = 0
@@ -82,7 +83,7 @@ class Created:
 
 @contextmanager
 def creating_variables(allowed: bool, function: str) -> Iterator[Created]:
-    """A context in which a graph is made: variables may be made as well, or not."""
+    """A context for tracing, in which variables may or may not be created."""
     before = _creation.allowed, _creation.function, _creation.count
     _creation.allowed, _creation.function = allowed and before[0], function
     created = Created(bool(before[1]))
@@ -95,7 +96,7 @@ def creating_variables(allowed: bool, function: str) -> Iterator[Created]:
 
 def _check_creation(variable: Any) -> None:
     if here.graph is None:
-        return  # it is eager code that makes it
+        return  # created by eager code
     if not _creation.allowed:
         raise ArgumentError(
             "tf.function only supports singleton tf.Variables created on the first call. Make sure the tf.Variable is "

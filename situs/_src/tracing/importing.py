@@ -1,11 +1,10 @@
-"""Graphs from messages: `import_graph_def`; `files.graph_file` writes files of them.
+"""Importing graphs from messages: `import_graph_def`; `files.graph_file` writes them to files.
 
     with tf.Graph().as_default() as graph:
         y, = tf.import_graph_def(graph_def, input_map={"x": image}, return_elements=["y:0"], name="model")
 
-The nodes are ordered so that each comes after what it takes, and each becomes an operation as if the program had
-called its op: dtypes and shapes are worked out anew, and have to agree with what the message says. If one of them
-cannot be made, none is left in the graph.
+The nodes are sorted topologically, and each becomes an operation as if the program had called its op: dtypes and shapes
+are inferred again, and must agree with the message. If one of them fails, none is left in the graph.
 """
 
 from __future__ import annotations
@@ -31,11 +30,10 @@ from situs._src.runtime.symbolic.node_def import Source, parse_input
 
 
 @export(
-    v1="import_graph_def",
-    differs="Text or JSON of a GraphDef is imported too. versions.min_consumer is not looked at: a graph is "
-    "imported as far as its ops exist. Older ops (Add, Gather, Concat, BatchMatMul) are imported as those "
-    "that took their places; Switch and Merge, resource variables (VarHandleOp) and the ops of gradients "
-    "(BroadcastGradientArgs, ConcatOffset) are refused by name.",
+    v1=("import_graph_def", "graph_util.import_graph_def"),
+    differs="Text or JSON of a GraphDef is imported too. versions.min_consumer is ignored: a graph is imported if "
+    "its ops exist. Older ops (Add, Gather, Concat, BatchMatMul) are replaced by their successors; Switch and Merge, "
+    "resource variables (VarHandleOp) and gradient ops (BroadcastGradientArgs, ConcatOffset) are errors.",
 )
 def import_graph_def(
     graph_def: Any,
@@ -49,19 +47,19 @@ def import_graph_def(
 
     Args:
         graph_def: A ``GraphDef``, the bytes of its ``SerializeToString``, its text, or its JSON.
-        input_map: Tensors to take in place of results of imported nodes, by their names: ``{"x:0": tensor}``.
+        input_map: Tensors that replace results of imported nodes, by name: ``{"x:0": tensor}``.
         return_elements: Names of operations (``"y"``) and tensors (``"y:0"``) of the message to return.
-        name: What to put before the names, with a slash; ``"import"`` by default, nothing if it is empty.
+        name: A prefix for the names, followed by a slash; ``"import"`` by default, no prefix if it is empty.
         op_dict: Accepted for TensorFlow's programs.
         producer_op_list: Accepted for TensorFlow's programs.
 
     Returns:
-        The operations and tensors asked for; None if none were.
+        The requested operations and tensors; None if none were requested.
 
     Raises:
-        TypeError: an argument is of the wrong kind.
-        ValueError: the message is malformed, or does not fit `input_map` or `return_elements`.
-        NotFoundError: a node is of an op that there is not.
+        TypeError: an argument has the wrong type.
+        ValueError: the message is malformed, or does not match `input_map` or `return_elements`.
+        NotFoundError: a node has an unknown op.
     """
     content = read_graph_def(graph_def)
     wanted = _checked_names(return_elements)
@@ -130,7 +128,7 @@ def _checked_map(mapped: Any) -> Mapping[str, Any]:
 
 
 def _as_sources(graph: Graph, mapped: Mapping[str, Any], scope: str) -> dict[Source, SymbolicTensor | Operation]:
-    """What stands in for results of imported nodes; values that are no tensors become constants."""
+    """The replacements for results of imported nodes; values that are not tensors become constants."""
     plain = [key for key, value in mapped.items() if not isinstance(value, (SymbolicTensor, Operation))]
     if plain and not scope:
         raise ArgumentError(
@@ -153,7 +151,7 @@ def _as_source(graph: Graph, key: str, value: Any) -> SymbolicTensor | Operation
 
 @contextmanager
 def _all_or_nothing(graph: Graph) -> Iterator[None]:
-    """Takes the operations out again that were added before something failed."""
+    """Removes the operations that were added before something failed."""
     before = len(graph)
     try:
         yield

@@ -1,12 +1,12 @@
-"""Values of tensors while their graph is being made: what a variable made inside a ``tf.function`` begins with.
+"""Values of symbolic tensors during tracing, for the initial values of variables created inside a ``tf.function``.
 
     @tf.function
     def f(x):
         if self.w is None:
             self.w = tf.Variable(tf.random.normal([x.shape[-1], 3]))
 
-The variable outlives the graph, so it cannot begin with a tensor of it. That part of the graph is run at once, with the
-arguments of the call that the graph is made for.
+The variable outlives the graph, so its initial value cannot be a tensor of it. That part of the graph is run at once,
+with the arguments of the call that is being traced.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _state = State()
 
 
 def value_now(tensor: SymbolicTensor) -> EagerTensor:
-    """The value of a tensor of a graph that is being made.
+    """The value of a tensor of a graph that is being traced.
 
     Raises:
         InvalidArgumentError: it is not known before the graph runs.
@@ -44,7 +44,7 @@ def value_now(tensor: SymbolicTensor) -> EagerTensor:
 
 
 def _given(graph: FunctionGraph, stand_in: SymbolicTensor, tensor: SymbolicTensor) -> EagerTensor:
-    """What is known of what comes into a graph: the value of an argument, or of a tensor of the graph around it."""
+    """What is known about the inputs of a graph: the value of an argument, or of a tensor of the outer graph."""
     for argument, value in zip(graph.arguments, getattr(graph, "given", ()), strict=False):
         if argument is stand_in and isinstance(value, EagerTensor):
             return value

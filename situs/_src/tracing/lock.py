@@ -1,7 +1,7 @@
-"""The lock around tracing: one graph is made at a time, by one thread or by the replicas that it has started.
+"""The tracing lock: one graph is traced at a time, by one thread or by the replicas that it has started.
 
-A thread that makes the graph of a function may call others, so it enters the lock again. The replicas of a strategy are
-threads that make parts of the same graph, one after another: they enter as the thread that waits for them (`adopt`).
+The lock is reentrant, because tracing a function may trace others. The replicas of a strategy are
+threads that build parts of the same graph, one after another: they enter as the thread that waits for them (`adopt`).
 """
 
 from __future__ import annotations
@@ -28,13 +28,13 @@ class TracingLock:
         self._depth = 0
 
     def owner(self) -> Any:
-        """Who this thread is to the lock."""
+        """The owner that this thread acts as."""
         if self._own.token is None:
             self._own.token = object()
         return self._own.token
 
     def adopt(self, owner: Any) -> None:
-        """Lets this thread be somebody else to the lock; None lets it be itself again."""
+        """Makes this thread act as another owner; None restores its own identity."""
         self._own.token = owner
 
     def __enter__(self) -> None:

@@ -1,10 +1,10 @@
-"""Calls seen before: from the arguments, as they come, to the program that runs them.
+"""The call cache: from raw arguments to the program that runs them.
 
-    memo[scope, (place of x, shape of x), (int, 3), "flag"]   ->   program, and which of the arguments go into it
+    memo[scope, (place of x, shape of x), (int, 3), "flag"]   ->   program, and which arguments it takes
 
-Only tensors, numbers, words and iterators of datasets make a key, which costs about a microsecond; everything else is
-bound and looked up the whole way. A `Place` is a device and a dtype, so that two calls with the same key run the same
-program. When the rules of placement change, what was decided under the old ones is not used again.
+Only tensors, numbers, strings and dataset iterators can be part of a key, which costs about a microsecond; everything
+else takes the slow path. A `Place` is a device and a dtype, so two calls with the same key run the same program. When
+placement rules change, cached entries are not used any more.
 """
 
 from __future__ import annotations
@@ -23,36 +23,36 @@ Ready = Callable[[list[Any]], Any]
 
 
 class OneTensor:
-    """The base of objects that a function takes as one tensor, such as an iterator of a dataset."""
+    """The base of objects that a function takes as one tensor, such as a dataset iterator."""
 
     __slots__ = ()
 
     @property
     def _call_key(self) -> Hashable:
-        """What calls with objects that are traced alike have in common."""
+        """A key that is equal for objects that share a trace."""
         raise NotImplementedError
 
     @property
     def _value(self) -> Any:
-        """The value of the tensor, made for one call."""
+        """The value of the tensor, created for one call."""
         raise NotImplementedError
 
     def _is_behind(self, value: object) -> bool:
-        """Whether a value was made for this object."""
+        """Whether a value was created for this object."""
         raise NotImplementedError
 
 
 class Memo:
-    """The programs of the calls of one function."""
+    """The cached programs of one function."""
 
     __slots__ = ("_of_others", "_of_tensors")
 
     def __init__(self) -> None:
-        self._of_tensors: dict[Any, tuple[int, Ready]] = {}  # with the version of the rules
+        self._of_tensors: dict[Any, tuple[int, Ready]] = {}  # with the version of the placement rules
         self._of_others: dict[Any, tuple[int, Ready, list[int]]] = {}  # and the positions of the tensors
 
     def find(self, args: tuple[Any, ...]) -> Ready | None:
-        """The program for a call with nothing but tensors; it takes their values."""
+        """The program for a call with tensors only; it takes their values."""
         try:
             rules, ready = self._of_tensors[(here.scope, *[(arg._place, arg._value.shape) for arg in args])]
         except (AttributeError, KeyError):
@@ -60,7 +60,7 @@ class Memo:
         return ready if rules == generation() else None
 
     def find_mixed(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Ready, list[Any]] | None:
-        """The program for a call with numbers, words and keywords as well, and the values that it takes."""
+        """The program for a call with numbers, strings and keywords as well, and the values that it takes."""
         given = [*args, *kwargs.values()]
         try:
             rules, ready, positions = self._of_others[(here.scope, *kwargs, *map(_part, given))]
@@ -71,7 +71,7 @@ class Memo:
     def keep(
         self, args: tuple[Any, ...], kwargs: dict[str, Any], tensors: Sequence[Any], ready: Ready, rules: int
     ) -> None:
-        """Keeps the program for calls like this one, whose tensors it takes in that order, if they make a key."""
+        """Caches the program for such calls, if they make a key; it takes their tensors in that order."""
         if options.current.log or here.scope.calls_functions:
             return
         if not kwargs and len(args) == len(tensors) and all(map(_is_same, args, tensors)):
@@ -90,16 +90,16 @@ def _is_same(arg: object, tensor: object) -> bool:
 
 
 def _part(value: Any) -> Any:
-    """What a call has in common with others, as far as this argument goes.
+    """The part of the key for one argument.
 
     Raises:
-        TypeError: the argument is of another sort.
+        TypeError: the argument has another type.
     """
     kind = type(value)
     if kind is EagerTensor:
         return value._place, value._value.shape
     if kind is float:
-        return kind, repr(value)  # tells 0.0 from -0.0, and finds a NaN again
+        return kind, repr(value)  # distinguishes 0.0 from -0.0, and NaN equals itself
     if kind in _PLAIN:
         return kind, value
     if issubclass(kind, OneTensor):
@@ -108,14 +108,14 @@ def _part(value: Any) -> Any:
 
 
 def _positions(given: list[Any], tensors: Sequence[Any]) -> list[int] | None:
-    """Where the tensors stand among the arguments; None if that cannot be told, or is not all that matters."""
+    """The positions of the tensors among the arguments; None if they are ambiguous, or not all that matters."""
     places = {id(value): number for number, value in enumerate(given) if type(value) is EagerTensor}
     objects = {number: value for number, value in enumerate(given) if isinstance(value, OneTensor)}
     others = [value for value in given if type(value) is not EagerTensor and not isinstance(value, OneTensor)]
     if not all(type(value) is float or type(value) in _PLAIN for value in others):
         return None
     if not len(places) + len(objects) == len(tensors) == len(given) - len(others):
-        return None  # a tensor that stands there twice would hide which is which
+        return None  # a tensor that occurs twice is ambiguous
     found = [places.get(id(tensor), _place_behind(tensor, objects)) for tensor in tensors]
     return None if -1 in found else found
 

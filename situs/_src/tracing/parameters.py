@@ -1,10 +1,10 @@
-"""The parameters of a ``tf.function``: binding arguments to them, and holding these to an input signature.
+"""The parameters of a ``tf.function``: binding arguments, and checking them against an input signature.
 
 @tf.function(input_signature=[tf.TensorSpec([None], tf.float32)])
 def f(x, scale=2.0): ...
 
 f([1, 2])         x becomes a float32 tensor; scale is 2.0 in the one graph there is
-f(x, scale=3.0)   refused: the graph was made for 2.0
+f(x, scale=3.0)   an error: the graph was traced for 2.0
 """
 
 from __future__ import annotations
@@ -27,14 +27,14 @@ Bound = tuple[tuple[Any, ...], dict[str, Any]]
 
 
 class Parameters:
-    """The parameters of a function, and what they are held to.
+    """The parameters of a function, and their input signature.
 
     Args:
         function: The function.
-        input_signature: TensorSpecs of the positional arguments; None to take whatever comes.
+        input_signature: TensorSpecs of the positional arguments; None to accept anything.
 
     Raises:
-        TypeError: it is no function, or the signature does not fit it.
+        TypeError: it is not a function, or the signature does not match it.
     """
 
     def __init__(self, function: Callable[..., Any], input_signature: Any = None) -> None:
@@ -42,7 +42,7 @@ class Parameters:
         self.input_signature = check_signature(input_signature)
         kinds = [parameter.kind for parameter in self.signature.parameters.values()]
         self._count = len(kinds) if all(kind in _POSITIONAL for kind in kinds) else -1
-        if next(iter(self.signature.parameters), "") not in ("self", "cls"):  # else it is looked at once it is bound
+        if next(iter(self.signature.parameters), "") not in ("self", "cls"):  # else it is checked when it is bound
             self.wanted  # noqa: B018 - finds out now whether the input signature fits
 
     # Binding.
@@ -51,7 +51,7 @@ class Parameters:
         """The arguments as positional ones and keywords, with defaults filled in.
 
         Raises:
-            TypeError: they do not fit the parameters.
+            TypeError: they do not match the parameters.
         """
         if not kwargs and len(args) == self._count:
             return args, kwargs
@@ -63,14 +63,14 @@ class Parameters:
         return bound.args, bound.kwargs
 
     def refusal(self, reason: Exception, args: tuple[Any, ...], kwargs: dict[str, Any]) -> DTypeError:
-        """The error for arguments that do not fit."""
+        """The error for arguments that do not match."""
         return DTypeError(
             f"Binding inputs to tf.function failed due to `{reason}`. Received args: {args} and kwargs: {kwargs} for "
             f"signature: {self}."
         )
 
     def kind(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Kind, list[Any]]:
-        """The kind of graph that a call needs, and the tensors that go into it."""
+        """The kind of graph that a call needs, and its tensors."""
         bound = self.bind(args, kwargs)
         if self.wanted is None:
             return kind_of(*bound)
@@ -80,10 +80,10 @@ class Parameters:
             raise self.refusal(error, args, kwargs) from None
 
     def completed(self, kind: Kind, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Bound:
-        """The arguments for a graph of some kind, with those filled in that have no tensors.
+        """The arguments for a graph of some kind, with the non-tensor ones filled in.
 
         Raises:
-            TypeError: they do not fit the parameters.
+            TypeError: they do not match the parameters.
         """
         positional, keywords = _literals(kind)
         made_for = self.signature.bind(*positional, **keywords).arguments
@@ -107,7 +107,7 @@ class Parameters:
         """The one kind of arguments that the input signature allows; None if there is no signature."""
         if self.input_signature is None:
             return None
-        rest = _described(self.input_signature)
+        rest = list(described(self.input_signature))
         args: list[Any] = []
         kwargs: dict[str, Any] = {}
         for parameter in self.signature.parameters.values():
@@ -141,7 +141,7 @@ class Parameters:
         return [_clean(name) for title, part in self._parts(form) for name in _paths(part, title)]
 
     def flat_names(self, kind: Kind) -> list[str]:
-        """The name of each tensor when they are given one after the other: its spec's, else that of its parameter."""
+        """The name of each tensor of a flat list: its spec's, else that of its parameter."""
         titles = [title for title, part in self._parts(kind.form) for _ in _paths(part, title)]
         names: list[str] = []
         for spec, title in zip(kind.specs, titles, strict=True):
@@ -152,7 +152,7 @@ class Parameters:
         return names
 
     def _parts(self, form: Form) -> list[tuple[str, Any]]:
-        """The form of each argument, with the name of its parameter."""
+        """The structure of each argument, with the name of its parameter."""
         positional, keywords = form.items
         titles = [*titles_of(self.signature, len(positional.items)), *map(str, keywords.keys)]
         return list(zip(titles, [*positional.items, *keywords.items], strict=True))
@@ -165,7 +165,7 @@ def signature_of(function: Callable[..., Any]) -> inspect.Signature:
     """The parameters of a function.
 
     Raises:
-        TypeError: it is no function.
+        TypeError: it is not a function.
         ValueError: its parameters are not known.
     """
     if not callable(function):
@@ -180,7 +180,7 @@ def check_signature(signature: Any) -> tuple[Any, ...] | None:
     """An input signature as a tuple.
 
     Raises:
-        TypeError: it is something else than a sequence of TensorSpecs.
+        TypeError: it is not a sequence of TensorSpecs.
     """
     if signature is None:
         return None
@@ -196,20 +196,22 @@ def check_signature(signature: Any) -> tuple[Any, ...] | None:
     return tuple(signature)
 
 
-def _described(signature: tuple[Any, ...]) -> list[Any]:
-    """An input signature as arguments: structures of TensorSpecs."""
-    form, leaves = take_apart(signature, lambda leaf: LEAF)
-    return list(put_together(form, map(_argument, leaves)))
+def described(structure: Any) -> Any:
+    """Arguments, or an input signature, with the specs of composites as structures of TensorSpecs."""
+    form, leaves = take_apart(structure, lambda leaf: LEAF)
+    if not any(isinstance(leaf, TypeSpec) and not isinstance(leaf, TensorSpec) for leaf in leaves):
+        return structure
+    return put_together(form, map(_argument, leaves))
 
 
-def _argument(spec: TypeSpec) -> Any:
-    if isinstance(spec, TensorSpec):
+def _argument(spec: Any) -> Any:
+    if isinstance(spec, TensorSpec) or not isinstance(spec, TypeSpec):
         return spec
     return spec.components() if isinstance(spec, IndexedSlicesSpec) else Described(spec)
 
 
 def _literals(kind: Kind) -> Bound:
-    """The arguments that a graph was made for, with a mark in the place of each tensor."""
+    """The arguments that a graph was traced for, with a mark instead of each tensor."""
     return kind.structure([LEAF] * len(kind.specs))
 
 
@@ -217,14 +219,14 @@ def _has_tensors(value: object) -> bool:
     return any(leaf is LEAF for leaf in take_apart(value, lambda leaf: LEAF)[1])
 
 
-# Fitting values to a kind.
+# Converting values to a kind.
 
 
 def fitted(kind: Kind, bound: Bound) -> list[Any]:
-    """The tensors of a call, made to fit the kind that a graph was made for.
+    """The tensors of a call, converted to the kind that a graph was traced for.
 
     Raises:
-        TypeError: they cannot.
+        TypeError: they cannot be converted.
     """
     return list(_fit(kind.form, bound, iter(kind.specs)))
 
@@ -248,7 +250,7 @@ def _parts(form: Form, value: object) -> list[Any]:
 
 
 def fit_tensor(spec: TensorSpec, value: object) -> Any:
-    """A value as a tensor of some kind; a tensor, or the spec of one, as it is.
+    """A value converted to a tensor of some kind; a tensor, or its spec, unchanged.
 
     Raises:
         TypeError: it is not one of that kind.

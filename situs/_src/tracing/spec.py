@@ -1,4 +1,4 @@
-"""``TensorSpec``: the kind of a tensor, dtype and shape, without a value; ``IndexedSlicesSpec``: that of slices."""
+"""``TensorSpec``: dtype and shape of a tensor, without a value; ``IndexedSlicesSpec``: the same for slices."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ from situs._src.tracing.type_spec import TypeSpec
 
 @export("type_spec_from_value")
 def type_spec_from_value(value: object) -> Any:
-    """The spec of a value: its own, if it says one, else the kind of the tensor.
+    """The spec of a value: its own, if it has one, else that of the tensor.
 
     Raises:
-        TypeError: it is no tensor.
+        TypeError: it is not a tensor.
     """
     own = getattr(value, "_type_spec", None)
     if own is not None:
@@ -41,10 +41,10 @@ def type_spec_from_value(value: object) -> Any:
 
 @export("TensorSpec")
 class TensorSpec(TypeSpec):
-    """Describes a tensor: what a ``tf.function`` takes.
+    """Describes a tensor, such as an argument of a ``tf.function``.
 
     Args:
-        shape: The shape; None for dimensions, or for the whole, that may be anything.
+        shape: The shape; None for unknown dimensions, or for an unknown rank.
         dtype: The dtype.
         name: A name for the argument.
 
@@ -80,7 +80,7 @@ class TensorSpec(TypeSpec):
 
     @classmethod
     def from_tensor(cls, tensor: Any, name: str | None = None) -> TensorSpec:
-        """The kind of a tensor."""
+        """The spec of a tensor."""
         if not hasattr(tensor, "shape") or not isinstance(getattr(tensor, "dtype", None), DType):
             raise DTypeError(f"`tensor` should be a tf.Tensor, but got type {type(tensor)}.")
         own = getattr(getattr(tensor, "op", None), "name", None)
@@ -88,7 +88,7 @@ class TensorSpec(TypeSpec):
 
     @classmethod
     def from_spec(cls, spec: TensorSpec, name: str | None = None) -> TensorSpec:
-        """The same kind, with another name if one is given."""
+        """The same spec, with another name if one is given."""
         if not isinstance(spec, TensorSpec):
             raise DTypeError(f"`spec` should be a tf.TensorSpec, but got type {type(spec)}.")
         return cls(spec.shape, spec.dtype, name or spec.name)
@@ -107,13 +107,13 @@ class TensorSpec(TypeSpec):
         return self._shape, self._dtype, self._name
 
     def is_compatible_with(self, spec_or_tensor: Any) -> bool:
-        """Whether a tensor, or every tensor of a kind, may be of this kind."""
+        """Whether a tensor, or every tensor with a spec, is compatible with this spec."""
         if getattr(spec_or_tensor, "dtype", None) is not self._dtype:
             return False
         return self._shape.is_compatible_with(spec_or_tensor.shape)
 
     def is_subtype_of(self, other: TensorSpec) -> bool:
-        """Whether every tensor of this kind is of the other."""
+        """Whether every tensor of this spec is also of the other."""
         if _checked(other).dtype is not self._dtype:
             return False
         if other.shape.rank is None:
@@ -123,7 +123,7 @@ class TensorSpec(TypeSpec):
         )
 
     def most_specific_common_supertype(self, others: Sequence[TensorSpec]) -> TensorSpec | None:
-        """The narrowest kind that all of these are of; None if the dtypes differ."""
+        """The most specific spec that includes all of these; None if the dtypes differ."""
         shape = self._shape
         for other in listed(others, "TensorSpecs"):
             if _checked(other).dtype is not self._dtype:
@@ -191,19 +191,19 @@ class IndexedSlicesSpec(TypeSpec):
 
     @classmethod
     def from_value(cls, slices: IndexedSlices) -> IndexedSlicesSpec:
-        """The kind of some slices."""
+        """The spec of some slices."""
         sizes = None if slices.dense_shape is None else slices.dense_shape.dtype
         return cls(slices.shape, slices.dtype, slices.indices.dtype, sizes, slices.indices.shape)
 
     def components(self) -> IndexedSlices:
-        """Slices with the kinds of tensors in the places of tensors."""
+        """Slices with specs for tensors."""
         values, indices, sizes = self._dtypes
         rows = self._indices_shape.concatenate(self._shape[1:])
         dense = None if sizes is None else TensorSpec([self._shape.rank], sizes)
         return IndexedSlices(TensorSpec(rows, values), TensorSpec(self._indices_shape, indices), dense)
 
     def is_compatible_with(self, spec_or_value: object) -> bool:
-        """Whether slices, or all slices of a kind, may be of this kind."""
+        """Whether slices, or all slices with a spec, are compatible with this spec."""
         other = self.from_value(spec_or_value) if isinstance(spec_or_value, IndexedSlices) else spec_or_value
         return (
             isinstance(other, IndexedSlicesSpec)

@@ -1,10 +1,11 @@
-"""What a graph of a ``tf.function`` takes and gives, as text in TensorFlow's words."""
+"""The signature of a ``tf.function``'s graph as text, in TensorFlow's format."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from inspect import Parameter
 
+from situs._src.base.export import export
 from situs._src.base.tree import LEAF, Form
 from situs._src.tracing.kind import Kind
 from situs._src.tracing.parameters import Parameters, titles_of
@@ -12,7 +13,7 @@ from situs._src.tracing.spec import TensorSpec
 
 
 def type_text(form: object, specs: Iterator[TensorSpec]) -> str:
-    """A form with the kinds of its tensors: ``List[TensorSpec(...), Literal[3]]``."""
+    """A structure with the specs of its tensors: ``List[TensorSpec(...), Literal[3]]``."""
     if form is LEAF:
         return repr(next(specs))
     if not isinstance(form, Form):
@@ -28,7 +29,7 @@ def type_text(form: object, specs: Iterator[TensorSpec]) -> str:
 
 
 def input_texts(parameters: Parameters, kind: Kind) -> list[tuple[str, str, str]]:
-    """Name, sort and kind of each parameter."""
+    """Name, kind and type of each parameter."""
     positional, keywords = kind.form.items
     specs = iter(kind.specs)
     titles = titles_of(parameters.signature, len(positional.items))
@@ -57,3 +58,27 @@ def many_lines(inputs: Sequence[tuple[str, str, str]], output: str, captures: Se
     lines = ["Input Parameters:", *[f"  {name} ({sort}): {text}" for name, sort, text in inputs]]
     lines += ["Output Type:", f"  {output}", "Captures:", *[f"  {text}" for text in captures or ["None"]]]
     return "\n".join(lines)
+
+
+@export("types.experimental.FunctionType")
+class FunctionType:
+    """What a graph of a ``tf.function`` takes and gives, as text: in one line by ``str``, as a table by ``repr``.
+
+    Attributes:
+        parameters: The kind of each parameter, by its name, as text.
+        output: The kind of what it gives, as text.
+    """
+
+    def __init__(self, inputs: Sequence[tuple[str, str, str]], output: str, captures: Sequence[str]) -> None:
+        self._inputs, self.output, self._captures = inputs, output, captures
+
+    @property
+    def parameters(self) -> dict[str, str]:
+        """The kind of each parameter, by its name."""
+        return {name: text for name, _, text in self._inputs}
+
+    def __str__(self) -> str:
+        return one_line(self._inputs, self.output)
+
+    def __repr__(self) -> str:
+        return many_lines(self._inputs, self.output, self._captures)

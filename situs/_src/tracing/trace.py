@@ -1,4 +1,4 @@
-"""Tracing: calling a Python function with symbolic tensors and keeping what it does as a graph."""
+"""Tracing: calling a Python function with symbolic tensors and recording its ops as a graph."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ from situs._src.tracing.kind import Kind
 
 
 class TracedGraph(FunctionGraph):
-    """The graph of a ``tf.function``. When it has been made, nothing is added to it.
+    """The graph of a ``tf.function``. It is not extended after tracing.
 
     Attributes:
-        called_under: The device scope of the call that it is made for.
-        given: The arguments of that call, as far as they are known.
+        called_under: The device scope of the traced call.
+        given: The arguments of that call, as far as known.
     """
 
     is_function = True
@@ -40,14 +40,14 @@ class TracedGraph(FunctionGraph):
 
 
 class TraceAgain(BaseException):
-    """Ends the making of a graph that is then made once more: whoever raises this has learnt to make it otherwise.
+    """Aborts a trace, which is then repeated: the code that raises this will trace differently next time.
 
-    It is no `Exception`, so that no program takes it for a failure of its own.
+    It is not an `Exception`, so that programs do not catch it by accident.
     """
 
 
 class Traced:
-    """A graph, and the form of what the function returned."""
+    """A graph, and the structure of the function's results."""
 
     def __init__(self, graph: FunctionGraph, form: Any) -> None:
         self.graph = graph
@@ -62,20 +62,20 @@ def trace(
     outer: Graph | None = None,
     tensors: Sequence[Any] = (),
 ) -> Traced:
-    """Calls a Python function and keeps what it does as a graph.
+    """Traces a Python function into a graph.
 
     Args:
         function: The function.
         kind: The arguments to call it with; symbolic tensors stand for the tensors.
         names: Names for these.
         outer: The graph that calls the function; None for eager code.
-        tensors: The arguments of the call that the graph is made for; variables may be made from them.
+        tensors: The arguments of the traced call; initial values of variables may be computed from them.
     """
     while True:
         try:
             return _traced(function, kind, names, outer, tensors)
         except TraceAgain:
-            continue  # with a new graph: nothing holds on to the one that was begun
+            continue  # with a new graph: the unfinished one is dropped
 
 
 def _traced(
@@ -101,7 +101,7 @@ def _traced(
 
 
 def _contents(value: Any, depth: int = 0) -> Any:
-    """What a list or dictionary holds, which may change, and anything else itself."""
+    """The contents of a list or dictionary, which may change; anything else itself."""
     if depth > MAX_DEPTH or type(value) not in (list, dict, tuple):
         return value
     if type(value) is dict:
@@ -116,7 +116,7 @@ def _is_same(before: Any, after: Any) -> bool:
 
 
 def _check_unchanged(function: Callable[..., Any], args: Any, kwargs: Any, before: list[Any]) -> None:
-    """Raises if a function has changed a list or dictionary that it was given: the caller would not see it."""
+    """Raises if a function has modified a list or dictionary argument: the caller would not see it."""
     names = [*_parameters(function, len(args)), *kwargs]
     given = [*args, *kwargs.values()]
     changed = [
@@ -139,7 +139,7 @@ def _parameters(function: Callable[..., Any], count: int) -> list[str]:
 
 
 def _called(function: Callable[..., Any], args: Any, kwargs: Any, outer: Graph | None) -> Any:
-    """What the function returns; if it calls itself without end, the outermost call says so."""
+    """Calls the function; on infinite recursion, the outermost call raises the error."""
     try:
         return function(*args, **kwargs)
     except RecursionError:
@@ -154,7 +154,7 @@ def _called(function: Callable[..., Any], args: Any, kwargs: Any, outer: Graph |
 
 
 class EndlessRecursionError(InvalidArgumentError, RecursionError):
-    """A function calls itself without end while its graph is made."""
+    """A function calls itself without end during tracing."""
 
 
 def _result(graph: FunctionGraph, leaf: object, function: Callable[..., Any]) -> SymbolicTensor:

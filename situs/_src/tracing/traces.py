@@ -1,10 +1,10 @@
-"""The graphs of one function, by the kind of arguments that they serve.
+"""The graphs of one function, by the signature that they were traced for.
 
-    find(float32[3, 4])      a graph made for float32[3, 4]; else for float32[3, None], float32[None, None]
+    find(float32[3, 4])      the graph traced for float32[3, 4]; else for float32[3, None], float32[None, None]
 
-A graph made for shapes that are wholly known serves these only, so one look finds it. The others are found by the
-patterns of what is left open in them, of which a program has few: each is laid over the shapes of a call, and what
-comes of it is looked up. A call so costs the same whether there are two graphs or thousands.
+A graph traced for fully known shapes is found with one lookup. The others are found by their
+patterns of unknown dimensions, of which a program has few: each pattern is applied to the shapes of a call, and the
+result is looked up. So a call costs the same whether there are two graphs or thousands.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from situs._src.tracing.spec import TensorSpec
 if TYPE_CHECKING:
     from situs._src.tracing.concrete import ConcreteFunction
 
-# For each tensor, which dimensions are left open; None if the rank is.
+# For each tensor, which dimensions are unknown; None if the rank is.
 Pattern = tuple[tuple[bool, ...] | None, ...]
 Family = tuple[Any, ...]
 
@@ -31,18 +31,18 @@ class Traces:
 
     def __init__(self) -> None:
         self._by_kind: dict[Kind, ConcreteFunction] = {}
-        self._patterns: dict[Family, dict[Pattern, None]] = {}  # with something left open
-        self._common: dict[Family, Kind] = {}  # the narrowest kind that serves all of a family
+        self._patterns: dict[Family, dict[Pattern, None]] = {}  # with unknown dimensions
+        self._common: dict[Family, Kind] = {}  # the most specific kind that serves all of a family
 
     def __iter__(self) -> Iterator[ConcreteFunction]:
         return iter(list(self._by_kind.values()))
 
     def get(self, kind: Kind) -> ConcreteFunction | None:
-        """The graph made for this very kind."""
+        """The graph traced for exactly this kind."""
         return self._by_kind.get(kind)
 
     def serving(self, kind: Kind) -> ConcreteFunction | None:
-        """The graph made for the narrowest kind that includes this one."""
+        """The graph traced for the most specific kind that includes this one."""
         best = kind if kind in self._by_kind else None
         for pattern in self._patterns.get(_family(kind), ()):
             wider = _opened(kind, pattern)
@@ -51,12 +51,12 @@ class Traces:
         return None if best is None else self._by_kind[best]
 
     def common(self, kind: Kind) -> Kind:
-        """The narrowest kind that serves this one and all others that differ from it only in shapes."""
+        """The most specific kind that serves this one and all others that differ from it only in shapes."""
         other = self._common.get(_family(kind))
         return kind if other is None else kind.widened(other)
 
     def add(self, kind: Kind, made: ConcreteFunction) -> None:
-        """Keeps a graph."""
+        """Adds a graph."""
         self._by_kind[kind] = made
         family = _family(kind)
         self._common[family] = self.common(kind)
@@ -66,7 +66,7 @@ class Traces:
 
 
 def _family(kind: Kind) -> Family:
-    """What kinds have in common that differ only in shapes."""
+    """A key that is equal for kinds that differ only in shapes."""
     return (kind.form, *[spec.dtype for spec in kind.specs])
 
 
@@ -75,7 +75,7 @@ def _left_open(shape: TensorShape) -> tuple[bool, ...] | None:
 
 
 def _opened(kind: Kind, pattern: Pattern) -> Kind | None:
-    """The kind with what the pattern leaves open; None if the ranks differ."""
+    """The kind with the unknown dimensions of a pattern; None if the ranks differ."""
     specs = []
     for spec, open_dims in zip(kind.specs, pattern, strict=True):
         if open_dims is None:

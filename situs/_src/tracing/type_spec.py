@@ -1,17 +1,17 @@
-"""``TypeSpec``: the kind of a value. ``CompositeTensor``: a value that is made of tensors.
+"""``TypeSpec``: the spec of a value. ``CompositeTensor``: a value that consists of tensors.
 
-A composite goes through functions, branches and loops as the tensors it is made of, its components; its spec makes
-it again on the other side. Two classes say all there is to know of a kind of composites:
+Functions, branches and loops flatten a composite into its tensors, its components; its spec rebuilds it on the other
+side. Two classes define a type of composites:
 
     class Pair(CompositeTensor):                 class PairSpec(TypeSpec):
         _type_spec = property(...)                   value_type = Pair
-                                                     _component_specs     the kinds of the components
+                                                     _component_specs     the specs of the components
                                                      _to_components(pair)       ->  (first, second)
                                                      _from_components(parts)    ->  a pair
-                                                     _serialize()         what tells one spec from another
+                                                     _serialize()         what distinguishes specs
 
-A spec is part of the kind of a call: there is a graph for each. What only tells one component from another, such as its
-shape, need not be in `_serialize()`.
+A spec is part of the kind of a call: there is a graph for each. Differences between components, such as their shapes,
+need not be in `_serialize()`.
 """
 
 from __future__ import annotations
@@ -23,13 +23,14 @@ from situs._src.base.errors import ArgumentError
 from situs._src.base.export import export
 from situs._src.base.shapes import TensorShape
 from situs._src.base.tensor import is_tensor as is_one_tensor
-from situs._src.base.tree import composites, key_of, listed, made_like, named_parts
+from situs._src.base.tree import composites, key_of, listed, made_like, named_parts, put_together, take_apart
+from situs._src.ir.graph.tensor import SymbolicTensor
 from situs._src.ops.inner import common
 
 
 @export("TypeSpec")
 class TypeSpec:
-    """The kind of a value: what is known of it before there is one."""
+    """The spec of a value: what is known about it in advance."""
 
     __slots__ = ()
 
@@ -40,43 +41,43 @@ class TypeSpec:
 
     @property
     def _component_specs(self) -> Any:
-        """The kinds of the components, in their structure."""
+        """The specs of the components, in their structure."""
         raise NotImplementedError(f"{type(self).__name__}._component_specs")
 
     def _to_components(self, value: Any) -> Any:
-        """What a value is made of: a structure of tensors."""
+        """Flattens a value into a structure of tensors."""
         raise NotImplementedError(f"{type(self).__name__}._to_components()")
 
     def _from_components(self, components: Any) -> Any:
-        """A value made of such a structure."""
+        """Rebuilds a value from such a structure."""
         raise NotImplementedError(f"{type(self).__name__}._from_components()")
 
     def _with_components(self, specs: Any) -> Any:
-        """The same kind of composites made of tensors of other kinds, such as batches; itself, if it does not tell."""
+        """The same spec with other component specs, such as batches; itself, if it does not depend on them."""
         return self
 
     def _serialize(self) -> tuple[Any, ...]:
-        """What the spec is made with: ``type(spec)(*spec._serialize())`` is equal to it."""
+        """The constructor arguments of the spec: ``type(spec)(*spec._serialize())`` is equal to it."""
         raise NotImplementedError(f"{type(self).__name__}._serialize()")
 
     @classmethod
     def _deserialize(cls, serialization: Any) -> Any:
-        """The spec that gave this by `_serialize`."""
+        """The spec for the result of `_serialize`."""
         return cls(*serialization)
 
     # Comparing.
 
     def is_compatible_with(self, spec_or_value: object) -> bool:
-        """Whether a value, or every value of a kind, may be of this kind."""
+        """Whether a value, or every value with a spec, is compatible with this spec."""
         other = spec_or_value if isinstance(spec_or_value, TypeSpec) else getattr(spec_or_value, "_type_spec", None)
         return type(other) is type(self) and _merged(self._serialize(), other._serialize(), _compatible) is not _NOTHING
 
     def is_subtype_of(self, other: Any) -> bool:
-        """Whether all values of this kind are of the other."""
+        """Whether all values of this spec are also of the other."""
         return bool(self.most_specific_common_supertype([other]) == other)
 
     def most_specific_common_supertype(self, others: Sequence[Any]) -> TypeSpec | None:
-        """The narrowest kind that all of these are of; None if there is none."""
+        """The most specific spec that includes all of these; None if there is none."""
         parts: Any = self._serialize()
         for other in listed(others, "TypeSpecs"):
             if type(other) is not type(self):
@@ -87,7 +88,7 @@ class TypeSpec:
         return type(self)(*parts)
 
     def most_specific_compatible_type(self, other: object) -> TypeSpec:
-        """The narrowest kind that this and another one are of.
+        """The most specific spec that includes this and another one.
 
         Raises:
             ValueError: there is none.
@@ -114,31 +115,37 @@ class TypeSpec:
 
 
 class CompositeTensor:
-    """A value that is made of tensors; its ``_type_spec`` says how."""
+    """A value that consists of tensors, as its ``_type_spec`` describes."""
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
-        """Lets functions, branches and loops take values of a new class apart."""
+        """Registers a new class for flattening by functions, branches and loops."""
         super().__init_subclass__(**kwargs)
         composites.add(cls)
 
     @property
     def _type_spec(self) -> Any:
-        """The kind of this value."""
+        """The spec of this value."""
         raise NotImplementedError(f"{type(self).__name__}._type_spec")
 
     def __components__(self) -> tuple[Any, ...]:
-        """What the value is made of."""
+        """The components of the value."""
         return (self._type_spec._to_components(self),)
 
 
 @export("is_tensor")
-def is_tensor(value: object) -> bool:
-    """Whether `value` is a tensor, dense, sparse or ragged, or stands for one as a variable does."""
-    return is_one_tensor(value) or hasattr(type(value), "__apply__")
+def is_tensor(x: object) -> bool:
+    """Whether `x` is a tensor, dense, sparse or ragged, or tensor-like as a variable is."""
+    return is_one_tensor(x) or hasattr(type(x), "__apply__")
+
+
+@export("is_symbolic_tensor", v1=())
+def is_symbolic_tensor(tensor: Any) -> bool:
+    """Whether something is a tensor of a graph, which has no value before the graph runs."""
+    return isinstance(tensor, SymbolicTensor)
 
 
 class Described(CompositeTensor):
-    """In the place of a composite of which only the spec is known, such as an input signature asks for."""
+    """Stands for a composite of which only the spec is known, such as in an input signature."""
 
     def __init__(self, spec: TypeSpec) -> None:
         self._spec = spec
@@ -149,16 +156,21 @@ class Described(CompositeTensor):
 
     def __components__(self) -> tuple[Any, ...]:
         """The kinds of what a value is made of."""
-        return (self._spec._component_specs,)
+        form, leaves = take_apart(self._spec._component_specs)
+        return (put_together(form, [Described(leaf) if _is_composite(leaf) else leaf for leaf in leaves]),)
 
 
-# What two specs have in common, part by part.
+def _is_composite(spec: Any) -> bool:
+    return isinstance(spec, TypeSpec) and issubclass(spec.value_type, CompositeTensor)
+
+
+# Merging two specs, part by part.
 
 _NOTHING: Any = object()
 
 
 def _merged(one: object, other: object, merge: Callable[[Any, Any], Any]) -> Any:
-    """What two structures have in common; `_NOTHING` if they differ in more than shapes and specs."""
+    """The common part of two structures; `_NOTHING` if they differ in more than shapes and specs."""
     parts, others = named_parts(one), named_parts(other)
     if parts is None or others is None:
         if isinstance(one, (TensorShape, TypeSpec)):

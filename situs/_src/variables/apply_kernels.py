@@ -1,13 +1,13 @@
-"""The arithmetic of optimizers, on lists of variables: PyTorch's functions for many tensors at once.
+"""The arithmetic of optimizers, on lists of variables: PyTorch's foreach functions.
 
     adam([var, m, v], grad, room, lr=0.001, beta1=0.9, ...)      each of var, m, v, grad is a list of tensors
 
-A kernel writes into what it is given. It asks for ``room``, a list of tensors like the variables, before it writes
-anything: where there is none, nothing has changed.
+A kernel updates its inputs in place. It allocates ``room``, a list of tensors like the variables, before it writes
+anything: if that fails, nothing has changed.
 
-A hyperparameter (the learning rate and such) is a Python number where it is known on the host, and a tensor where
-it lies on a card: reading it would make the host wait. PyTorch's fused kernels take both, and go through memory once;
-they want tensors without gaps, so there is another way for others.
+A hyperparameter (the learning rate, for example) is a Python number if it is known on the host, and a tensor if it is
+on a GPU: reading it would synchronize. PyTorch's fused kernels take both, and go through memory once; they require
+contiguous tensors, so there is another implementation for others.
 """
 
 from __future__ import annotations
@@ -141,7 +141,7 @@ def adam(
 ) -> None:
     """``var -= lr sqrt(1 - beta2^t) / (1 - beta1^t) m / (sqrt(v) + epsilon)``.
 
-    With a fourth state, the largest v so far is taken in the place of v (AMSGrad).
+    With a fourth state, the largest v so far is taken instead of v (AMSGrad).
     """
     var, m, v, *largest = states
     alpha = lr * _sqrt(1 - beta2_power) / (1 - beta1_power)
@@ -294,7 +294,7 @@ def rms_prop(
 def centered_rms_prop(
     states: States, grad: Tensors, room: Room, *, lr: Number, rho: Number, epsilon: Number, momentum: Number = None
 ) -> None:
-    """The same with the variance of gradients, ``ms - mg^2``, in the place of their mean square."""
+    """The same with the variance of gradients, ``ms - mg^2``, instead of their mean square."""
     var, mg, ms, *mom = states
     step = room()
     blend_squares(ms, grad, 1 - rho, step)

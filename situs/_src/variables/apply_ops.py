@@ -1,11 +1,10 @@
-"""The ops of optimizers: one changes a variable and what the optimizer keeps beside it, in place.
+"""The ops of optimizers: each updates a variable and its slots in place.
 
     ApplyAdam(var&, m&, v&, beta1_power, beta2_power, lr, beta1, beta2, epsilon, grad)
 
-They are TensorFlow's, and some of ours in the same style. Their kernels are written for many variables at a time
-(`variables.apply_kernels`); one operation is a list of one. A plan joins those whose hyperparameters are the
-same values into one call (`runtime.passes.fuse_updates`); eager optimizers call `Apply.change` with all of their
-variables.
+They are TensorFlow's, and some of ours in the same style. Their kernels work on many variables at a time
+(`variables.apply_kernels`); one operation is a list of one. A plan fuses those with the same hyperparameters into one
+call (`runtime.passes.fuse_updates`); eager optimizers call `Apply.change` with all of their variables.
 """
 
 from __future__ import annotations
@@ -48,6 +47,7 @@ class Apply:
     Attributes:
         states: How many states the op has; the variable is the first.
         joint: Which input is the gradient.
+        numbers: Which inputs are hyperparameters: constants among them are plain numbers to a compiler.
     """
 
     def __init__(self, declared: Op, kernel: Callable[..., None]) -> None:
@@ -56,6 +56,7 @@ class Apply:
         names = [arg.name for arg in declared.inputs]
         self.joint = next(number for number, name in enumerate(names) if name in _OWN)
         self.hyper = [name for name in names[self.states :] if name not in (names[self.joint], "indices")]
+        self.numbers = [number for number, name in enumerate(names) if name in self.hyper]
         self._inputs = names
         self._is_whole = "indices" not in names and names[self.joint] != "decay"
         self._kernel = kernel
@@ -76,7 +77,7 @@ class Apply:
             attrs: The attributes; for an op of rows, the ``indices`` of each variable's as well.
 
         Raises:
-            InvalidArgumentError: a gradient has another shape than its variable, or a hyperparameter is no scalar.
+            InvalidArgumentError: a gradient has another shape than its variable, or a hyperparameter is not a scalar.
         """
         numbers = as_numbers(hyper)
         count = len(grads)
@@ -125,6 +126,7 @@ class OnCells:
         states: How many states there are, the first inputs.
         joint: Which input is the variable's own, besides states; `fuse_updates` puts those of others there.
         kind: What updates that may be made together share besides their hyperparameters; None if none may.
+        numbers: Which inputs are hyperparameters.
     """
 
     def __init__(self, apply: Apply, attrs: Mapping[str, Any]) -> None:
@@ -132,6 +134,7 @@ class OnCells:
         self._attrs = dict(attrs)
         self.states = apply.states
         self.joint = apply.joint
+        self.numbers = apply.numbers
         self.kind: Hashable = None if "indices" in apply._inputs else (apply.op.name, *sorted(attrs.items()))
 
     def __call__(self, *inputs: Any) -> Cell:
@@ -140,7 +143,7 @@ class OnCells:
         return inputs[0]  # type: ignore[no-any-return]
 
     def on_memory(self, *inputs: Any) -> torch.Tensor:
-        """Does the same with tensors in the place of cells."""
+        """Does the same with tensors instead of cells."""
         self._apply.write(*self._alone(inputs))
         return inputs[0]  # type: ignore[no-any-return]
 
@@ -164,6 +167,7 @@ class Together:
 
     def __init__(self, apply: Apply, attrs: Mapping[str, Any]) -> None:
         self.apply = apply
+        self.numbers = apply.numbers
         self._attrs = attrs
 
     def __call__(self, *inputs: Any) -> Cell:
@@ -172,7 +176,7 @@ class Together:
         return inputs[0]  # type: ignore[no-any-return]
 
     def on_memory(self, *inputs: Any) -> torch.Tensor:
-        """Does the same with tensors in the place of cells."""
+        """Does the same with tensors instead of cells."""
         self.apply.write(*self._apart(inputs))
         return inputs[0]  # type: ignore[no-any-return]
 
@@ -191,7 +195,7 @@ def as_numbers(hyper: Mapping[str, Any]) -> dict[str, Any]:
     """Hyperparameters, as numbers if they are known on the host.
 
     Raises:
-        InvalidArgumentError: one of them is no scalar, or no number at all.
+        InvalidArgumentError: one of them is not a scalar, or no number at all.
     """
     return {name: _as_number(name, value) for name, value in hyper.items()}
 

@@ -1,12 +1,12 @@
-"""Updates of some rows of variables: what optimizers do with gradients that are zero but for some rows.
+"""Sparse updates: optimizers with gradients of only some rows.
 
     rows = var[indices]; slots = slot[indices]     taken out
     kernel([rows, slots], grad)                    changed as whole variables are
     var[indices] = rows; slot[indices] = slots     put back
 
-A row that is named more than once gets the sum of its gradients. Each of its places then has the same result, so it
-does not matter which is put back last, and nobody has to count the rows: on a card, that would make the host wait.
-A row that does not exist is an error on the CPU, and is left out on a card.
+A row that occurs more than once gets the sum of its gradients. Each of its occurrences then has the same result, so the
+order of writing does not matter, and the rows need not be counted: on a GPU, that would synchronize. A row that does
+not exist is an error on the CPU, and ignored on a GPU.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
-"""Updates that optimizers ask for: added to the graph being built, or made at once, many together.
+"""Updates by optimizers: added to the current graph, or applied immediately, many together.
 
     Update(apply_adam, (w, m, v), grad, {"lr": 0.01, ...})       one variable, and the hyperparameters
 
-In a graph each update is an operation on the device of its variable; the plan joins them. In eager code those that
-share their hyperparameters are made in one go for each device and dtype, whatever their number.
+In a graph each update is an operation on the device of its variable; the plan fuses them. In eager code those that
+share their hyperparameters are applied in one call for each device and dtype, whatever their number.
 """
 
 from __future__ import annotations

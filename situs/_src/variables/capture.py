@@ -1,6 +1,6 @@
-"""Eager variables used while a graph is built: one operation ``Variable`` in the graph stands for each.
+"""Eager variables in graphs: each is represented by one operation ``Variable``.
 
-Its cell is the variable's own, so what the graph assigns, eager code reads, and the other way round.
+Its cell is the variable's own, so eager code reads what the graph assigns, and vice versa.
 """
 
 from __future__ import annotations

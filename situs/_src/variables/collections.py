@@ -1,4 +1,4 @@
-"""The collections of a graph in which its variables are found, and what is done to all of them at once."""
+"""The collections of a graph's variables, and operations on all of them."""
 
 from __future__ import annotations
 
@@ -143,7 +143,7 @@ def is_variable_initialized(variable: Any) -> bool | Tensor:
 
 
 def _may_be_uninitialized(variable: Any) -> bool:
-    return hasattr(variable, "_as_graph_element")  # an eager variable, which is no part of a graph, has a value
+    return hasattr(variable, "_as_graph_element")  # an eager variable, which is not part of a graph, has a value
 
 
 @export(v1="report_uninitialized_variables")

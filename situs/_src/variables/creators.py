@@ -1,4 +1,4 @@
-"""``tf.variable_creator_scope``: a function of the program's stands between ``tf.Variable`` and the variable.
+"""``tf.variable_creator_scope``: a user function that intercepts the creation of variables.
 
     def on_cpu(next_creator, **kwargs):
         with tf.device("/cpu:0"):
@@ -7,7 +7,7 @@
     with tf.variable_creator_scope(on_cpu):
         v = tf.Variable(1.0)                     made by on_cpu; scopes further in are asked first
 
-`Created` is the metaclass of both kinds of variable. Where no scope is open it does nothing.
+`Created` is the metaclass of both kinds of variable. Without an open scope it does nothing.
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@
     a = tf.Variable(1.0)
     b = tf.Variable(a * 2.0)       tf.global_variables_initializer() runs both assignments, in any order
 
-So what ``b`` begins with is computed anew from what ``a`` begins with, unless ``a`` has a value already:
+So the initial value of ``b`` is computed from the initial value of ``a``, unless ``a`` has a value already:
 
     a/read --- mul                 becomes          cond(a is initialized, a, a/initial_value) --- mul_b
 """

@@ -1,9 +1,9 @@
 """Variables in eager mode: named state on a device.
 
-A variable is placed when it is made, by the rules of the op ``Variable``: where the scope asks, else on
-the first GPU that has a kernel for its dtype (there is none for int32 and strings, as in TensorFlow).
-Assignments run where the variable is, whatever the scope says. Its value is a tensor, and tensors
-never change: an assignment exchanges the tensor, so what was read before stays as it was.
+A variable is placed when it is created, by the rules of the op ``Variable``: where the scope requests, else on the
+first GPU that has a kernel for its dtype (there is none for int32 and strings, as in TensorFlow). Assignments run on
+the variable's device, whatever the scope. Its value is a tensor, and tensors are immutable: an assignment replaces the
+tensor, so a value that was read before does not change.
 """
 
 from __future__ import annotations
@@ -60,8 +60,8 @@ value_now: Callable[[Any], Any] | None = None  # the value of a symbolic tensor;
 @export(
     "Variable",
     v1=(),
-    differs="What a program has read from it stays as it was. copy.deepcopy stays on the variable's device, and "
-    "keeps a partly open shape.",
+    differs="A value that was read from it does not change when it is assigned. copy.deepcopy "
+    "stays on the variable's device, and keeps a partially known shape.",
 )
 class Variable(Updatable, metaclass=Created):
     """A tensor that can be assigned to.

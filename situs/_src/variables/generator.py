@@ -1,8 +1,8 @@
 """``tf.random.Generator``: a sequence of random tensors that belongs to an object.
 
 A generator is the position of a stream (`base.streams`) in a variable of three words: the counter, low word first, and
-the key. A draw begins there and moves the counter on by 256 for each element, as in TensorFlow. In a graph a draw is
-made of operations: every run makes the next ones, and so does eager code after it.
+the key. A draw starts there and advances the counter by 256 for each element, as in TensorFlow. In a graph a draw
+consists of operations: every run draws the next numbers, and so does eager code after it.
 
     g.normal([2])       eager                  the state -> key, counter; counter + 512
                         in a tf.function       RngReadAndSkip(state, 2) -> the state before
@@ -51,7 +51,7 @@ from situs._src.variables.replication import strategies
 from situs._src.variables.symbolic import here_or
 
 
-@export("random.Algorithm", "random.experimental.Algorithm", v1="random.Algorithm")
+@export("random.Algorithm", "random.experimental.Algorithm")
 class Algorithm(enum.Enum):
     """TensorFlow's names of algorithms. Philox is what is chosen; ThreeFry exists under XLA alone."""
 
@@ -60,7 +60,7 @@ class Algorithm(enum.Enum):
     AUTO_SELECT = 3
 
 
-@export("random.Generator", "random.experimental.Generator", v1="random.Generator")
+@export("random.Generator", "random.experimental.Generator")
 class Generator:
     """Draws random tensors, each call the next ones of its own sequence. Safe for many threads.
 
@@ -135,17 +135,17 @@ class Generator:
         """Whether a draw made now is made of operations."""
         return here.graph is not None or not isinstance(self._state_var, Variable)
 
-    def reset(self, state: object) -> Any:
+    def reset(self, state: object) -> None:
         """Goes on from a state."""
-        return self._state_var.assign(self._as_state(state))
+        self._state_var.assign(self._as_state(state))
 
-    def reset_from_seed(self, seed: IntLike) -> Any:
+    def reset_from_seed(self, seed: IntLike) -> None:
         """Goes on as a generator made with ``from_seed(seed)`` begins."""
-        return self.reset(_seed_state(seed, _state_size(self._algorithm)))
+        self.reset(_seed_state(seed, _state_size(self._algorithm)))
 
-    def reset_from_key_counter(self, key: object, counter: Any) -> Any:
+    def reset_from_key_counter(self, key: object, counter: Any) -> None:
         """Goes on as a generator made with ``from_key_counter(key, counter)`` begins."""
-        return self.reset(_key_counter_state(key, counter, _state_size(self._algorithm)))
+        self.reset(_key_counter_state(key, counter, _state_size(self._algorithm)))
 
     def _as_state(self, state: object) -> Any:
         return _as_state(state, _state_size(self._algorithm))
@@ -171,14 +171,19 @@ class Generator:
 
     def _position(self, shape: ShapeLike) -> tuple[Any, Any]:
         """The key and the counter that a draw of this shape begins with."""
+        return self._position_of(
+            _elements(shape) if self._symbolic else math.prod(checked_sizes(plain(shape, "shape")))
+        )
+
+    def _position_of(self, outputs: Any) -> tuple[Any, Any]:
+        """The key and the counter that a draw of so many outputs begins with."""
         self._check_supported()
         replica = strategies.replica_number() if self._is_replicated else None
         if self._symbolic:
-            before = self.skip(_elements(shape))
+            before = self.skip(outputs)
             key = before[2:3] if replica is None else stateless.key_of_replica(before[2:3], replica)
             return key, before[0:2]
-        sizes = checked_sizes(plain(shape, "shape"))
-        low, high, word = _advance(self._state_var._cell, math.prod(sizes))
+        low, high, word = _advance(self._state_var._cell, outputs)
         if replica is not None:
             first, second, *_ = block(Position(word % WORD, replica))
             word = first + (second << 32)
@@ -199,6 +204,8 @@ class Generator:
         name: str | None = None,
     ) -> Tensor:
         """Draws from the normal distribution; the arguments are those of ``tf.random.normal``."""
+        if here.graph is None:  # no name scope
+            return stateless.normal_of(self._draws, shape, mean, stddev, dtype, name)
         with Composed(name, "stateful_normal") as last:
             return stateless.normal_of(self._draws, shape, mean, stddev, dtype, last)
 
@@ -231,6 +238,26 @@ class Generator:
         with Composed(name, "stateful_uniform_full_int") as last:
             return stateless.uniform_of(self._draws, shape, None, None, dtype, last)
 
+    def binomial(
+        self,
+        shape: ShapeLike,
+        counts: ArrayLike,
+        probs: ArrayLike,
+        dtype: DTypeLike = dt.int32,
+        name: str | None = None,
+    ) -> Tensor:
+        """Draws how many of `counts` trials succeed, each with probability `probs`.
+
+        Args:
+            shape: The shape of the result, which must be known; it ends with that of `counts` and `probs` together.
+            counts: How many trials there are.
+            probs: How probable success is, in the dtype of `counts`.
+            dtype: float16, float32, float64, int32 or int64.
+            name: A name for the op.
+        """
+        with Composed(name, "binomial") as last:
+            return stateless.binomial_of(self._position_of, shape, counts, probs, dtype, last)
+
     # More generators.
 
     def make_seeds(self, count: IntLike = 1) -> Tensor:
@@ -254,9 +281,12 @@ def _advance(cell: Cell, count: int) -> tuple[int, int, int]:
     with cell.lock:
         before = cell.read()
         low, high, key = before.tolist()
-        counter = (low % WORD + high % WORD * WORD + count * BLOCKS_PER_OUTPUT) % COUNTERS
-        words = [_signed(counter % WORD), _signed(counter // WORD), key]
-        cell.value = torch.tensor(words, device=before.device)
+        further, above = low + count * BLOCKS_PER_OUTPUT, high
+        if not 0 <= low <= further < WORD // 2:  # there is a sign, or a carry
+            counter = (low % WORD + high % WORD * WORD + count * BLOCKS_PER_OUTPUT) % COUNTERS
+            further, above = _signed(counter % WORD), _signed(counter // WORD)
+        after = torch.tensor((further, above, key))
+        cell.value = after.to(before.device) if before.is_cuda else after
         return low, high, key
 
 
@@ -294,7 +324,7 @@ def _skip_in_memory(state: torch.Tensor, alg: Any, delta: Any) -> torch.Tensor:
     return before
 
 
-_skip_on_card.on_memory = _skip_in_memory  # type: ignore[attr-defined]
+_skip_on_card.on_memory, _skip_on_card.numbers = _skip_in_memory, (1, 2)  # type: ignore[attr-defined]
 _LEAST = -(2**63)
 
 
@@ -313,7 +343,7 @@ _global: Generator | None = None
 _global_lock = locks.lock()
 
 
-@export("random.get_global_generator", "random.experimental.get_global_generator", v1="random.get_global_generator")
+@export("random.get_global_generator", "random.experimental.get_global_generator")
 def get_global_generator() -> Generator:
     """The generator that the whole program shares; unpredictable unless it was set or reset."""
     global _global
@@ -324,7 +354,7 @@ def get_global_generator() -> Generator:
         return _global
 
 
-@export("random.set_global_generator", "random.experimental.set_global_generator", v1="random.set_global_generator")
+@export("random.set_global_generator", "random.experimental.set_global_generator")
 def set_global_generator(generator: Generator) -> None:
     """Makes `generator` the one that the whole program shares."""
     global _global
@@ -337,7 +367,7 @@ def set_global_generator(generator: Generator) -> None:
 # States that programs give.
 
 
-@export("random.create_rng_state", "random.experimental.create_rng_state", v1="random.create_rng_state")
+@export("random.create_rng_state", "random.experimental.create_rng_state")
 def create_rng_state(seed: IntLike, alg: str | IntLike) -> Tensor:
     """The state of a generator that is made with ``from_seed(seed, alg)``, as a tensor."""
     size = _state_size(stateless.algorithm_number(alg))

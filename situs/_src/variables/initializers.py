@@ -1,13 +1,13 @@
-"""Initializers: functions from a shape to the first value of a variable.
+"""Initializers: functions from a shape to the initial value of a variable.
 
 >>> Constant([1.0, 2.0])([2]).numpy().tolist()
 [1.0, 2.0]
 
-An initializer holds numbers only, so it can be written down (`get_config`) and made again (`from_config`). It
-calls ops: in eager code it returns a value, in a graph the operations that compute one, each time anew.
+An initializer has only numbers, so it can be serialized (`get_config`) and rebuilt (`from_config`). It calls ops: in
+eager code it returns a value, in a graph the operations that compute one, each time again.
 
-The classes are those of TensorFlow 1, whose dtype may be given when they are made. Those of TensorFlow 2
-(`variables.initializers_v2`) differ from them in their defaults alone.
+The classes are those of TensorFlow 1, which take an optional dtype. Those of TensorFlow 2
+(`variables.initializers_v2`) differ from them only in their defaults.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """The initializers of TensorFlow 2 that are not Keras': those of `variables.initializers` with other defaults.
 
-They are made without a dtype, and take it when they are called.
+They are created without a dtype, which is passed when they are called.
 """
 
 from __future__ import annotations

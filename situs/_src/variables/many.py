@@ -2,8 +2,8 @@
 
     blend(into, values, 0.1, step)       into += (values - into) 0.1, for every tensor of the lists
 
-A number is a Python number, or a tensor on a card, which is not read. ``step`` is a list of tensors to compute in: what
-is in it afterwards means nothing.
+A number is a Python number, or a tensor on a GPU, which is not read. ``step`` is a list of scratch tensors, whose
+contents are undefined afterwards.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from situs._src.runtime.eager.torch_private import (
 )
 
 Tensors = list[torch.Tensor]
-Number = Any  # a Python number, or a tensor on a card
+Number = Any  # a Python number, or a tensor on a GPU
 
 LARGE = 2**13  # elements: from here on, going through memory takes longer than calling a function
 NEVER = 1e9  # steps: after so many, PyTorch corrects no bias any more. TensorFlow's correction is in the learning rate
@@ -136,7 +136,7 @@ def subtract_scaled(into: Tensors, values: Tensors, factor: Number, step: Tensor
 
 
 def number_of(value: Number) -> Number:
-    """A scalar tensor of the host as a number; one on a card as it is."""
+    """A scalar tensor of the host as a number; one on a GPU as it is."""
     return value.item() if isinstance(value, torch.Tensor) and value.device.type == "cpu" else value
 
 
@@ -146,7 +146,7 @@ def number_of(value: Number) -> Number:
 def may_fuse(rate: Number, *lists: Tensors) -> bool:
     """Whether PyTorch's fused kernels do what is wanted.
 
-    They go through memory as it lies, without looking, and read a learning rate on a card as float32.
+    They go through memory as it lies, without looking, and read a learning rate on a GPU as float32.
     """
     if not is_number(rate) and rate.dtype is not torch.float32:
         return False

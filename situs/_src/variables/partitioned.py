@@ -1,11 +1,11 @@
-"""Variables in parts: ``get_variable(partitioner=...)``, and functions that say how to cut.
+"""Partitioned variables: ``get_variable(partitioner=...)``, and partitioners.
 
     with tf.variable_scope("root", partitioner=tf.fixed_size_partitioner(5)):
         w = tf.get_variable("w", [10, 4])        five variables root/w/part_0 ... of shape [2, 4]
     tf.matmul(x, w)                              takes them joined
 
-A part knows where in the whole it is (`variables.slicing`): a ``Saver`` saves the parts under the name of the
-whole, and restores them into a variable that is cut in another way, or not at all.
+A part knows its position in the whole (`variables.slicing`): a ``Saver`` saves the parts under the name of the whole,
+and restores them into a variable with another partition, or none.
 """
 
 from __future__ import annotations

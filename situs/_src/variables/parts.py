@@ -1,10 +1,10 @@
-"""Parts of variables that can be assigned to: ``v[1].assign(row)``.
+"""Assignable slices of variables: ``v[1].assign(row)``.
 
     v[0:2, 1]                       a tensor: what is there now
     v[0:2, 1].assign([9.0, 8.0])    StridedSliceAssign: the variable with these two elements in their places
 
-What a tensor is a part of is remembered with it, or beside it if it is a tensor of a graph, for as long as it lives:
-tensors that are no parts have no ``assign``, by which programs tell them from variables. A part takes values that
+The variable of a slice is stored with the tensor, or next to it if it is symbolic, as long as it lives: tensors that
+are not slices have no ``assign``, by which programs distinguish them from variables. A slice accepts values that
 broadcast to its shape, as in TensorFlow.
 """
 
@@ -63,7 +63,7 @@ Tensor.assign = property(_assign)  # type: ignore[attr-defined]
 
 
 def _assign_part(variable: Any, key: object, value: ArrayLike, name: str | None = None) -> Any:
-    """Puts a value in the place of a part of a variable, and returns what assignments return."""
+    """Puts a value instead of a part of a variable, and returns what assignments return."""
     begin, end, strides, masks = entries(key)
     return variable._update(assign_part, (begin, end, strides, value), masks, name)
 

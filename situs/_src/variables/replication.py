@@ -1,7 +1,7 @@
-"""How the components of a variable on many devices are kept the same: words that programs give, and ask for again.
+"""Synchronization and aggregation of variables on several devices: the settings of programs.
 
-Variables of a strategy go by them (``situs._src.distribute.variables``). Any other variable has one value, and they
-change nothing but what is trainable by default.
+Variables of a strategy use them (``situs._src.distribute.variables``). Any other variable has one value, and they only
+affect whether it is trainable by default.
 """
 
 from __future__ import annotations
@@ -10,9 +10,11 @@ import enum
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any
+from weakref import WeakSet
 
 from situs._src.base.errors import ArgumentError
 from situs._src.base.export import export
+from situs._src.ir.graph.node import Operation
 
 
 @export("VariableSynchronization")
@@ -44,6 +46,7 @@ class Strategies:
         self.replica_number: Callable[[], int | None] = lambda: None  # which of its replicas this thread is
         self.saving: Callable[[], AbstractContextManager[None]] = nullcontext  # what is traced is of one replica
         self.differs: Callable[[str], None] = lambda what: None  # told what a replica does that no copy of it may do
+        self.collectives: WeakSet[Operation] = WeakSet()  # of graphs, whose results no tape has recorded
 
 
 strategies = Strategies()

@@ -1,11 +1,11 @@
-"""The ops that change some rows, or some elements, of a variable.
+"""The ops that update some rows, or some elements, of a variable.
 
     ScatterAdd(ref, indices, updates)      row indices[i] of ref becomes itself + updates[i]
     ScatterNdAdd(ref, indices, updates)    the element or slice that the vector indices[i] names does
 
-Their kernels are those of ``tf.tensor_scatter_nd_update`` and its kind, which make a changed copy: what was
-read from the variable before stays as it was. An index that does not exist is an error on the CPU, and its
-update is left out on a GPU. Where several updates meet, each takes its turn.
+Their kernels are those of ``tf.tensor_scatter_nd_update`` and the like, which return a modified copy: a value that was
+read from the variable before does not change. An index that does not exist is an error on the CPU, and its update is
+ignored on a GPU. Several updates of one element are applied one after the other.
 """
 
 from __future__ import annotations

@@ -5,9 +5,9 @@
     with tf.variable_scope("layer", reuse=True):
         w = tf.get_variable("w", [3, 4])        found: the same variable
 
-A variable scope is two things at once: a prefix of the names of variables, with defaults for how they are
-made, and a name scope for other operations. Entered a second time it has the same prefix, but another name
-scope: ``layer/w``, and operations in ``layer_1/``. Name scopes do not change the names of these variables.
+A variable scope is two things at once: a prefix of the names of variables, with defaults for their creation, and a name
+scope for other operations. Entered a second time it has the same prefix, but another name scope: ``layer/w``, and
+operations in ``layer_1/``. Name scopes do not change the names of these variables.
 """
 
 from __future__ import annotations
@@ -499,7 +499,7 @@ class variable_scope:  # noqa: N801 - the name programs use
             store.position.opened = opened
         else:
             for name in [n for n in store.position.opened if n.startswith(f"{left.name}/")]:
-                del store.position.opened[name]  # numbers of default names begin anew when a scope is entered again
+                del store.position.opened[name]  # numbers of default names begin again when a scope is entered again
         names.__exit__(*error)
         if left is not entered:
             raise FailedPreconditionError("Improper nesting of variable_scope.")

@@ -1,8 +1,8 @@
-"""Which part of a larger variable a variable is: ``Variable.SaveSliceInfo``.
+"""The position of a part in a partitioned variable: ``Variable.SaveSliceInfo``.
 
     SaveSliceInfo("w", [10, 4], [5, 0], [5, 4]).spec        "10 4 5,5:0,4": rows 5 to 9 of w
 
-A ``Saver`` saves the parts of a variable under one name, and restores them into a variable of other parts, or of none.
+A ``Saver`` saves the parts of a variable under one name, and restores them into a variable with other parts, or none.
 """
 
 from __future__ import annotations

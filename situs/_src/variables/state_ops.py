@@ -1,12 +1,13 @@
 """The ops of variables. ``&`` in a signature marks state.
 
-Kernels compute what the state becomes, from what it was: `variables.eager` and the plans of
-`runtime.plan.kernels` put it in place. There is no kernel for int32 variables on a GPU, as in TensorFlow.
+Kernels compute the new state from the old one: `variables.eager` and the plans of `runtime.plan.kernels` store it.
+There is no kernel for int32 variables on a GPU, as in TensorFlow.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from operator import itemgetter
 from typing import Any
 
 import torch
@@ -42,6 +43,9 @@ def _variable_kernel(
         return cell
     made: Cell = run.state.cell(shared_name, lambda: Cell(shared_name, dtype, shape, place(where, dtype)))
     return made
+
+
+_variable_kernel.known = itemgetter("cell")  # type: ignore[attr-defined]  # an eager variable's own is always the same
 
 
 # Assignment.

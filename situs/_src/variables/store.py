@@ -1,7 +1,7 @@
-"""The variables that ``tf.get_variable`` has made, by name; every graph has its own store.
+"""The variables created by ``tf.get_variable``, by name; every graph has its own store.
 
-A variable is found by its full name, ``scope/name``. Whether it may be found, must be found or is made anew is
-what the variable scope says: ``reuse`` is None, True or `AUTO_REUSE`.
+A variable is found by its full name, ``scope/name``. Whether it may, must or must not exist already depends on the
+variable scope: ``reuse`` is None, True or `AUTO_REUSE`.
 """
 
 from __future__ import annotations
@@ -125,7 +125,7 @@ def _found(found: Any, name: str, shape: TensorShape | None, dtype: DType, reuse
 
 
 _STORE = "__variable_store"  # a collection: what is kept there lives as long as the graph
-_eager_stores: WeakKeyDictionary[Graph, VariableStore] = WeakKeyDictionary()  # numbers begin anew with a reset
+_eager_stores: WeakKeyDictionary[Graph, VariableStore] = WeakKeyDictionary()  # numbers begin again with a reset
 
 
 def store_of(graph: Graph | None) -> VariableStore:

@@ -1,4 +1,4 @@
-"""Variables of graphs: what ``tf.Variable`` makes in the TensorFlow 1 dialect.
+"""Variables of graphs: what ``tf.Variable`` creates in the TensorFlow 1 dialect.
 
 A variable ``a`` is four operations:
 
@@ -119,7 +119,7 @@ class RefVariable(Updatable, metaclass=Created):
             raise ArgumentError("initial_value must be specified.")
         check_constraint(constraint)
         self._synchronization, self._aggregation, self.trainable = settled(
-            synchronization, aggregation, None if trainable is None else as_bool(trainable, "trainable"), name
+            synchronization, aggregation, None if trainable is None else bool(trainable), name
         )
         self.constraint = constraint
         if collections is not None and not isinstance(collections, (list, tuple, set)):

@@ -1,4 +1,4 @@
-"""``tf.make_template``: a function that makes its variables when it is called first, and finds them again after that.
+"""``tf.make_template``: a function that creates its variables in its first call, and reuses them after that.
 
 scale = tf.make_template("scale", lambda x: x * tf.get_variable("w", []))
 scale(a) + scale(b)          one variable, scale/w

@@ -1,7 +1,7 @@
-"""Changes of variables as functions, ``tf.assign(v, value)``, and the methods that both kinds of variable share.
+"""Updates of variables as functions, ``tf.assign(v, value)``, and the methods that both kinds of variable share.
 
-A change runs where the variable is. In a graph it is an operation, and its tensor is the state afterwards; in
-eager code it happens at once, and the variable is returned.
+An update runs on the variable's device. In a graph it is an operation, whose tensor is the new state; in eager code it
+takes effect immediately, and the variable is returned.
 
     tf.scatter_add(v, [0, 2], [[1.0, 1.0], [2.0, 2.0]])     rows 0 and 2 of v
     tf.scatter_nd_add(v, [[0, 1]], [5.0])                   element (0, 1) of v
@@ -42,7 +42,7 @@ class Updatable:
         raise NotImplementedError
 
     def scatter_update(self, sparse_delta: SlicesLike, use_locking: bool = False, name: str | None = None) -> Any:
-        """Puts slices in the place of rows."""
+        """Puts slices instead of rows."""
         return self._update(scatter_ops.scatter_update, _slices(sparse_delta), {}, name)
 
     def scatter_add(self, sparse_delta: SlicesLike, use_locking: bool = False, name: str | None = None) -> Any:
@@ -70,7 +70,7 @@ class Updatable:
         return self._update(scatter_ops.scatter_max, _slices(sparse_delta), {}, name)
 
     def batch_scatter_update(self, sparse_delta: SlicesLike, use_locking: bool = False, name: str | None = None) -> Any:
-        """Puts slices in the place of rows, batch by batch."""
+        """Puts slices instead of rows, batch by batch."""
         return batch_scatter_update(self, *_slices(sparse_delta), use_locking, name)
 
     def scatter_nd_update(self, indices: ArrayLike, updates: ArrayLike, name: str | None = None) -> Any:

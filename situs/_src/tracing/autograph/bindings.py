@@ -1,8 +1,8 @@
 """What statements bind: the variables that a branch or a loop body may change.
 
-Besides names these are *places*: attributes and elements that are reached from names alone.
+Besides names these are *places*: attributes and elements that are accessed from names alone.
 
-    x = 1; self.total = 2; d["k"] = 3; f(a).b = 4      ->  x, self.total, d['k']      (f(a).b is no place)
+    x = 1; self.total = 2; d["k"] = 3; f(a).b = 4      ->  x, self.total, d['k']      (f(a).b is not a place)
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ def _named(node: ast.AST) -> Iterator[str]:
 
 
 def _assigned_inside(node: ast.AST) -> Iterator[str]:
-    """The ``y := ...`` of a comprehension, which bind outside of it; its own variables do not."""
+    """The ``y := ...`` in a comprehension, which bind outside of it; its own variables do not."""
     for child in ast.iter_child_nodes(node):
         if isinstance(child, ast.NamedExpr) and isinstance(child.target, ast.Name):
             yield child.target.id
@@ -66,7 +66,7 @@ def binds(nodes: Iterable[ast.AST]) -> bool:
 
 
 def bound_places(nodes: Iterable[ast.AST]) -> dict[str, ast.expr]:
-    """The attributes and elements that the nodes assign, by their text; only where the names in them stay the same."""
+    """The attributes and elements that the nodes assign, by their text; only if the names in them do not change."""
     nodes = list(nodes)
     changing = set(bound_names(nodes))
     found: dict[str, ast.expr] = {}
@@ -111,7 +111,7 @@ def parameters(args: ast.arguments) -> set[str]:
 
 
 def blocks(node: ast.stmt) -> Iterator[list[ast.stmt]]:
-    """The lists of statements inside a compound statement, handlers and cases included; empty ones are left out."""
+    """The lists of statements inside a compound statement, handlers and cases included, without empty ones."""
     for name in ("body", "orelse", "finalbody"):
         if block := getattr(node, name, None):
             yield block
@@ -120,7 +120,7 @@ def blocks(node: ast.stmt) -> Iterator[list[ast.stmt]]:
 
 
 def leaps(statements: Iterable[ast.stmt], kinds: tuple[type[ast.stmt], ...], *, into_loops: bool) -> bool:
-    """Whether a statement of one of the kinds (return, break, continue) stands somewhere inside."""
+    """Whether a statement of one of the kinds (return, break, continue) is somewhere inside."""
     for node in statements:
         if isinstance(node, kinds):
             return True
@@ -132,7 +132,7 @@ def leaps(statements: Iterable[ast.stmt], kinds: tuple[type[ast.stmt], ...], *, 
 
 
 def leaps_in_finally(statements: Iterable[ast.stmt], kinds: tuple[type[ast.stmt], ...], *, into_loops: bool) -> bool:
-    """Whether such a statement stands in a ``finally`` block, where it stops an exception as well."""
+    """Whether such a statement is in a ``finally`` block, where it also suppresses an exception."""
     for node in statements:
         if isinstance(node, SCOPES):
             continue
@@ -144,5 +144,5 @@ def leaps_in_finally(statements: Iterable[ast.stmt], kinds: tuple[type[ast.stmt]
 
 
 def _inside(node: ast.stmt, into_loops: bool) -> list[list[ast.stmt]]:
-    """The blocks of a statement; of a loop that is not to be gone into, what follows its end."""
+    """The blocks of a statement; for a loop that is not to be entered, only its ``else``."""
     return [node.orelse] if isinstance(node, LOOPS) and not into_loops else list(blocks(node))

@@ -57,7 +57,7 @@ def if_exp(cond: object, body: Thunk, orelse: Thunk, text: str) -> Any:
 
 
 def _choose(cond: object, body: Callable[[], Values], orelse: Callable[[], Values], names: Names, where: str) -> Values:
-    """The values of one of two branches, as the op gives them; what both have in common stays what it is."""
+    """The values of one of two branches, from the op; values that are the same in both are kept."""
     traced: dict[bool, Values] = {}
 
     def branch(taken: bool, run: Callable[[], Values]) -> list[Any]:
@@ -73,7 +73,7 @@ def _choose(cond: object, body: Callable[[], Values], orelse: Callable[[], Value
 
 
 def _outputs(values: Values, names: Names) -> list[Any]:
-    """What the op has to give: not the flag of an early return, which is the same in both branches."""
+    """The outputs of the op: without the flag of an early return, which is the same in both branches."""
     return [leaf for name, value in zip(names, values, strict=True) if name != FLAG for leaf in carried(value)]
 
 

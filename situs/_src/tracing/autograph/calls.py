@@ -1,8 +1,8 @@
-"""What converted code calls instead of what the user wrote: the converted function, or a builtin that knows tensors.
+"""The targets of calls in converted code: the converted function, or a builtin that supports tensors.
 
     f(x)    ->  ag__.converted(f)(x)
 
-Builtins, classes and the functions of Situs, Keras, NumPy, PyTorch and the standard library come back as they are.
+Builtins, classes and the functions of Situs, Keras, NumPy, PyTorch and the standard library are not converted.
 """
 
 from __future__ import annotations
@@ -33,14 +33,14 @@ def converted(function: Any) -> Any:
         return function
     if kind is partial:
         return partial(converted(function.func), *function.args, **function.keywords)
-    method = kind.__call__  # an object of the user's
+    method = kind.__call__  # a callable object of the user
     return MethodType(converted(method), function) if type(method) is FunctionType and is_wanted(method) else function
 
 
 def requested(function: Any) -> Any:
-    """The callable to trace for a function that a program asked to be traced: converted wherever it was written.
+    """The callable to trace for a function that the program passes to be traced: converted wherever it was defined.
 
-    What it calls is another matter: there, the functions of Keras and other libraries stay as they are.
+    This does not extend to its callees: there, the functions of Keras and other libraries are not converted.
     """
     target = function.__func__ if type(function) is MethodType else function
     if type(target) is not FunctionType or is_wanted(target) or not is_library(target):
@@ -50,7 +50,7 @@ def requested(function: Any) -> Any:
 
 
 def _with_functions(function: Any) -> Any:
-    """A function of Situs that calls functions it is given, such as ``tf.map_fn``: these are converted as well."""
+    """A function of Situs that calls its arguments, such as ``tf.map_fn``: these are converted as well."""
 
     def call(*args: Any, **kwargs: Any) -> Any:
         given = {name: _converted_in(value) for name, value in kwargs.items()}
@@ -68,12 +68,12 @@ def _converted_in(value: object) -> Any:
 
 
 def is_wanted(function: FunctionType) -> bool:
-    """Whether a function is the user's own, judged by the module it was written in."""
+    """Whether a function is the user's own, judged by its module."""
     return _package(function) not in _LEFT_ALONE
 
 
 def is_library(function: FunctionType) -> bool:
-    """Whether a function is that of a library built on Situs, which has functions traced as a program has."""
+    """Whether a function belongs to a library built on Situs, which passes functions to be traced as a program does."""
     return _package(function) in _LIBRARIES
 
 

@@ -1,6 +1,6 @@
-"""What the operators ask of a condition, and where in the user's code they stand.
+"""Checks of conditions, and their location in the user's code.
 
-The tensor of a condition is a bool scalar; whatever else is truthy in Python is refused with the line:
+The tensor of a condition must be a bool scalar; anything else that is truthy in Python is an error with the line:
 
     check_condition(t, "if statement", "train.py:12")
 """
@@ -22,10 +22,10 @@ Names = tuple[str, ...]
 
 
 def check_condition(condition: Any, what: str, where: str) -> None:
-    """Raises unless a tensor can decide something.
+    """Raises unless a tensor can be a condition.
 
     Raises:
-        InvalidArgumentError: it is no bool, or no scalar.
+        InvalidArgumentError: it is not a bool, or not a scalar.
     """
     if not is_tensor(condition):
         return
@@ -40,6 +40,6 @@ def check_condition(condition: Any, what: str, where: str) -> None:
 
 
 def where_of(function: Callable[..., Any]) -> str:
-    """The file and line that a piece of converted code came from."""
+    """The file and line of a piece of converted code."""
     code = function.__code__
     return f"{PurePath(code.co_filename).name}:{code.co_firstlineno}"

@@ -1,4 +1,4 @@
-"""``if``, ``while`` and ``for``: each body a function, and an operator that decides at run time.
+"""``if``, ``while`` and ``for``: each body becomes a function, and an operator decides at run time.
 
     if c: x = 1          def ag__if_body():
                              nonlocal x
@@ -8,8 +8,8 @@
                          def ag__set_state(ag__values): ...
                          ag__.if_stmt(c, ag__if_body, ag__else_body, ag__get_state, ag__set_state, ('x',), 1)
 
-The last number says how many of the variables, from the left, are needed afterwards. A statement that a
-``return``, ``break`` or ``continue`` could still leave stays as it is.
+The last number says how many of the variables, from the left, are live afterwards. A statement that a ``return``,
+``break`` or ``continue`` could still leave is not converted.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from situs._src.tracing.autograph.syntax import Block, is_static, statements
 
 @dataclass(frozen=True)
 class _State:
-    """The variables of one statement, those that live afterwards first."""
+    """The variables of one statement, the live ones first."""
 
     variables: dict[str, ast.expr]
     needed: int
@@ -38,16 +38,16 @@ class _State:
 
 
 class ControlFlow(ast.NodeTransformer):
-    """Rewrites the statements of one function, whose returns, breaks and continues are lowered already."""
+    """Rewrites the statements of one function, after returns, breaks and continues have been lowered."""
 
     def __init__(self, declared: Declared, liveness: Liveness, hidden: Hidden) -> None:
         self._declared = declared
         self._liveness = liveness
         self._hidden = hidden
-        self.moved: dict[str, None] = {}  # names that were bound by statements which moved into functions
+        self.moved: dict[str, None] = {}  # names bound by statements that moved into functions
 
     def visit(self, node: ast.AST) -> ast.AST | Block:
-        """Rewrites a statement; expressions and nested definitions are left to other passes."""
+        """Rewrites a statement; expressions and nested definitions are handled by other passes."""
         if isinstance(node, (ast.expr, *SCOPES)):
             return node
         result: ast.AST | Block = super().visit(node)
@@ -156,7 +156,7 @@ def _name(name: str, like: ast.AST) -> ast.expr:
 
 
 def _call(text: str, first: ast.expr, like: ast.stmt) -> ast.stmt:
-    """A call of an operator, its first argument (``None`` in the text) replaced by an expression of the user."""
+    """A call of an operator, with its first argument (``None`` in the text) replaced by an expression of the user."""
     (statement,) = statements(f"ag__.{text}", like)
     assert isinstance(statement, ast.Expr)
     assert isinstance(statement.value, ast.Call)

@@ -1,4 +1,4 @@
-"""From a Python function to one whose control flow follows tensors.
+"""From a Python function to one whose control flow works on tensors.
 
     source      the syntax tree of the function, found by its line          source.py
     prepare     names that must not change their meaning                    prepare.py
@@ -9,7 +9,7 @@
     logic       and, or, not, conditional expressions, calls                logic.py
 
 The result has the globals, the closure cells, the defaults and the line numbers of the original. A function
-that cannot be converted is returned as it is; conversion never fails.
+that cannot be converted is returned unchanged; conversion never fails.
 """
 
 from __future__ import annotations
@@ -25,6 +25,7 @@ from weakref import WeakKeyDictionary
 
 from situs._src.base.errors import ArgumentError
 from situs._src.base.export import export
+from situs._src.ops.attribute import as_int
 from situs._src.tracing.autograph import hooks, operators
 from situs._src.tracing.autograph.bindings import parameters
 from situs._src.tracing.autograph.calls import converted, is_library, is_wanted
@@ -48,12 +49,12 @@ _FUTURES = reduce(or_, (getattr(__future__, name).compiler_flag for name in __fu
 
 @export("autograph.convert", v1=())
 def convert(function: F) -> F:
-    """The function with its control flow converted; itself, if it cannot or should not be."""
+    """The function with its control flow converted; unchanged, if it cannot or should not be."""
     return cast(F, _convert(function))
 
 
 def convert_requested(function: F) -> F:
-    """`convert` for a function that a program has traced: it may be that of a library."""
+    """`convert` for a function that the program passes to be traced: it may belong to a library."""
     return cast(F, _convert(function, of_library=True))
 
 
@@ -72,7 +73,7 @@ def _convert(function: object, of_library: bool = False) -> object:
 
 @export("autograph.do_not_convert", "autograph.experimental.do_not_convert", v1=())
 def do_not_convert(func: F | None = None) -> Any:
-    """Marks a function to be run as it is, with all that it calls; used with or without parentheses."""
+    """Marks a function, with everything that it calls, as not to be converted; used with or without parentheses."""
     if func is None:
         return do_not_convert
     target = getattr(func, "__func__", func)
@@ -83,14 +84,14 @@ def do_not_convert(func: F | None = None) -> Any:
 
 @export("autograph.is_converted", v1=())
 def is_converted(function: Any) -> bool:
-    """Whether a function came out of conversion."""
+    """Whether a function is the result of conversion."""
     code = getattr(getattr(function, "__func__", function), "__code__", None)
     return code is not None and _RUNTIME in code.co_freevars
 
 
 @export("autograph.to_graph", v1=())
 def to_graph(entity: object, recursive: bool = True, experimental_optional_features: Any = None) -> Any:
-    """The converted function; unlike in `convert`, not to be able to convert is an error.
+    """The converted function; unlike in `convert`, it is an error if it cannot be converted.
 
     Raises:
         InvalidArgumentError: there is nothing to convert, or its source cannot be found.
@@ -148,7 +149,7 @@ def _compiled(function: FunctionType) -> CodeType | None:
 
 
 def _qualified(code: CodeType, before: str, after: str) -> CodeType:
-    """The code, and all code in it, under the qualified name that it would have without the factory."""
+    """The code, and all nested code, under the qualified name that it would have without the factory."""
     constants = (_qualified(item, before, after) if isinstance(item, CodeType) else item for item in code.co_consts)
     return code.replace(co_qualname=code.co_qualname.replace(before, after, 1), co_consts=tuple(constants))
 
@@ -169,7 +170,7 @@ def _transformed(source: Source) -> ast.FunctionDef:
 
 
 def _converted_definition(node: ast.FunctionDef, around: Hidden) -> ast.FunctionDef:
-    """Runs the passes over one function definition, and through them over those inside of it."""
+    """Runs the passes over one function definition, and over those nested in it."""
     if not is_convertible(node):
         return node
     declared = prepare(node)
@@ -191,22 +192,22 @@ def _converted_definition(node: ast.FunctionDef, around: Hidden) -> ast.Function
 def _declare(
     node: ast.FunctionDef, of_module: set[str], of_function: set[str], moved: list[str], known: set[str]
 ) -> None:
-    """Says at the head of a function which names are whose, now that the statements that showed it have moved."""
+    """Declares at the head of a function the scope of its names, as the statements that implied it have moved."""
     lines = [f"global {name}" for name in sorted(of_module)] + [f"nonlocal {name}" for name in sorted(of_function)]
     local = [name for name in dict.fromkeys(moved) if name not in known]
-    # Never run, but enough to make the names locals, and `ag__` a free variable: the sign of a converted function.
+    # Never run, but makes the names locals, and `ag__` a free variable: the mark of a converted function.
     lines.append(f"if False: {' = '.join([*local, _RUNTIME])}")
     insert_at_head(node, "\n".join(lines))
 
 
 def _in_factory(node: ast.FunctionDef, names: tuple[str, ...]) -> ast.Module:
-    """The definition inside a function whose parameters are its free variables, so that it compiles to use cells."""
+    """The definition inside a function whose parameters are its free variables, so that they are compiled as cells."""
     node.args.defaults, node.args.kw_defaults = [], [None] * len(node.args.kwonlyargs)
     for item in ast.walk(node.args):
         if isinstance(item, ast.arg):
             item.annotation = None
     node.returns, node.type_params = None, []  # type: ignore[attr-defined,unused-ignore]
-    node.name = "ag__function"  # its own name must stay that of the global or closure that holds it
+    node.name = "ag__function"  # its name must keep referring to the global or closure variable
     module = ast.parse(f"def ag__factory({', '.join([_RUNTIME, *names])}): pass")
     assert isinstance(module.body[0], ast.FunctionDef)
     module.body[0].body = [node]
@@ -223,3 +224,24 @@ def _rebound(function: FunctionType, code: CodeType) -> FunctionType:
 
 
 hooks.install(convert=convert, convert_requested=convert_requested)
+
+
+@export("autograph.trace", v1=())
+def trace(*args: Any) -> None:
+    """Prints values while a graph is made, not when it runs."""
+    print(*args)
+
+
+@export(
+    "autograph.set_verbosity",
+    v1=(),
+    differs="AutoGraph writes no log: code that is not converted runs as it is.",
+)
+def set_verbosity(level: int, alsologtostdout: bool = False) -> None:
+    """Accepted for TensorFlow's programs: AutoGraph writes no log.
+
+    Args:
+        level: How much to write.
+        alsologtostdout: Whether to write it to standard output, too.
+    """
+    as_int(level, "level")

@@ -1,4 +1,4 @@
-"""Variables that change without being named: the ``nonlocal`` ones of functions inside the function.
+"""Variables that are changed indirectly: the ``nonlocal`` ones of nested functions.
 
     def bump():
         nonlocal count
@@ -6,8 +6,8 @@
     if c:
         bump()            # changes count: the branch must carry it, as if `count` were assigned here
 
-Where such a function goes is followed roughly, always on the side of "may be called". Attributes, elements and
-lists that a called function changes are not followed: that is a side effect of tracing, as in TensorFlow.
+References to such functions are tracked conservatively: in doubt, they "may be called". Attributes, elements and lists
+that a called function changes are not tracked: that is a side effect of tracing, as in TensorFlow.
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 
 @dataclass(frozen=True)
 class Hidden:
-    """What a function cannot see being changed, and through which names it happens.
+    """The variables of a function that may be changed indirectly, and through which names.
 
     Attributes:
         names: the variables.
-        carriers: the names that may hold a function which changes them.
-        plain: the carriers that are called for what they do: what they return is no such function.
-        escaped: whether such a function was handed to others, so that any call may lead to it.
+        carriers: the names that may refer to a function which changes them.
+        plain: the carriers whose return value is not such a function.
+        escaped: whether such a function was passed to others, so that any call may lead to it.
     """
 
     names: Names = frozenset()
@@ -49,7 +49,7 @@ class Hidden:
 
 
 def hidden_in(function: ast.FunctionDef, declared: Declared, around: Hidden) -> Hidden:
-    """What is hidden in one function, given what is hidden in the one around it."""
+    """The hidden variables of a function, given those of the enclosing one."""
     scopes = [node for node in own_nodes(function) if isinstance(node, SCOPES)]
     own = locals_of(function, declared)
     names = (around.names - own).union(*map(_outward, scopes)) - declared.globals
@@ -66,13 +66,13 @@ def hidden_in(function: ast.FunctionDef, declared: Declared, around: Hidden) -> 
 
 
 def locals_of(function: ast.FunctionDef, declared: Declared) -> Names:
-    """The names that belong to a function itself."""
+    """The local names of a function."""
     bound = parameters(function.args).union(bound_names(function.body), declared.locals)
     return frozenset(bound - declared.nonlocals - declared.globals)
 
 
 def _outward(scope: ast.AST) -> Names:
-    """The variables of functions around `scope` that it, or what is in it, declares as nonlocal."""
+    """The variables of enclosing functions that `scope`, or something nested in it, declares as nonlocal."""
     nodes = own_nodes(scope)
     declared = {name for node in nodes if isinstance(node, ast.Nonlocal) for name in node.names}
     inner: set[str] = set().union(*(_outward(node) for node in nodes if isinstance(node, SCOPES)))
@@ -86,7 +86,7 @@ def _bound_in(scope: ast.AST) -> set[str]:
 
 
 def _makes(scope: ast.AST, carriers: Names, plain: Names) -> bool:
-    """Whether calling a function may give one that changes hidden variables."""
+    """Whether a function may return one that changes hidden variables."""
     nodes = own_nodes(scope)
     known = _carriers(scope, carriers, plain)
     returned = [node.value for node in nodes if isinstance(node, ast.Return) and node.value is not None]
@@ -109,7 +109,7 @@ def _carriers(function: ast.AST, start: Names, plain: Names) -> Names:
 
 
 def _passed_to(node: ast.AST, carriers: set[str], plain: Names) -> set[str]:
-    """The names that hold a carrier once the node has run."""
+    """The names that refer to a carrier after the node has run."""
     if isinstance(node, (*_FUNCTIONS, ast.ClassDef)):
         return {node.name} if carriers & loaded([node]) else set()
     value = getattr(node, "value", None) or getattr(node, "iter", None) or getattr(node, "context_expr", None)

@@ -1,4 +1,4 @@
-"""Expressions that change variables become statements, so that branches and loops carry what they change.
+"""Expressions that change variables become statements, so that branches and loops carry the changes.
 
     while (y := x - 1) > 0:         ag__more_1 = True
         body()                      while ag__more_1:
@@ -13,8 +13,8 @@
                                         y = b
                                         ag__value_1 = y
 
-The order of evaluation stays: what comes first is kept in a variable. What is inside of a lambda, a comprehension
-or an f-string stays there; `logic` refuses it where a tensor would have to decide about it.
+The order of evaluation is preserved: earlier values are saved in variables. The contents of a lambda, a comprehension
+or an f-string are not hoisted; `logic` raises an error if a tensor would have to decide about them.
 """
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ class _Hoisting:
     def branch(self, node: ast.If) -> Block:
         test = node.test
         if isinstance(test, ast.BoolOp) and isinstance(test.op, ast.And) and self.splits(test) and _is_alone(node):
-            # As one `if` in another, what the right side binds need not exist where the left side is false.
+            # As nested `if`s, because what the right side binds need not exist if the left side is false.
             inner = ast.copy_location(ast.If(_rest(test), node.body, []), node)
             node.test, node.body = test.values[0], self.branch(inner)
         return self.head(node, node, "test")
@@ -91,7 +91,7 @@ class _Hoisting:
         return [start, loop]
 
     def augmented(self, node: ast.AugAssign) -> Block:
-        """``x += (y := 1)`` reads x first; attributes and elements, which must stay places, are left alone."""
+        """``x += (y := 1)`` reads x first; attributes and elements, which must stay places, are not changed."""
         if not isinstance(node.target, ast.Name) or not self.moves(node.value):
             return [node]
         target, name = node.target, self.fresh(VALUE_OF_EXPRESSION)
@@ -101,7 +101,7 @@ class _Hoisting:
         return [*before, node, _assigned(target.id, _read(name, node))]
 
     def moves(self, node: ast.AST) -> bool:
-        """Whether something in an expression has to become a statement."""
+        """Whether a part of an expression has to become a statement."""
         if isinstance(node, _OPAQUE):
             return False
         if isinstance(node, ast.NamedExpr) or self.splits(node):
@@ -109,12 +109,12 @@ class _Hoisting:
         return any(map(self.moves, ast.iter_child_nodes(node)))
 
     def splits(self, node: ast.AST) -> bool:
-        """Whether a part of an expression that is not always evaluated changes variables."""
+        """Whether a part of an expression that is evaluated conditionally changes variables."""
         sometimes = _conditional(node)
         return binds(sometimes) or bool(self.hidden.changed_by(sometimes))
 
     def lowered(self, node: ast.expr, before: Block) -> ast.expr:
-        """The expression without what changes variables, which is added to the statements before."""
+        """The expression without changes of variables, which are added to the preceding statements."""
         if not self.moves(node):
             return node
         if isinstance(node, ast.NamedExpr):
@@ -130,7 +130,7 @@ class _Hoisting:
         return node
 
     def chosen(self, node: ast.BoolOp | ast.IfExp | ast.Compare, before: Block) -> ast.expr:
-        """An expression that evaluates some of its parts only sometimes, as an ``if`` that sets a variable."""
+        """An expression with conditionally evaluated parts, as an ``if`` that sets a variable."""
         name = self.fresh(VALUE_OF_EXPRESSION)
         if isinstance(node, ast.IfExp):
             test = self.lowered(node.test, before)
@@ -145,7 +145,7 @@ class _Hoisting:
         return _read(name, node)
 
     def parted(self, node: ast.BoolOp | ast.Compare, before: Block) -> tuple[ast.expr, ast.expr]:
-        """What is always evaluated, and the rest."""
+        """The parts that are always evaluated, and the rest."""
         if isinstance(node, ast.BoolOp):
             return self.lowered(node.values[0], before), _rest(node)
         left = self.kept(self.lowered(node.left, before), before)
@@ -159,7 +159,7 @@ class _Hoisting:
         return block
 
     def kept(self, value: ast.expr, before: Block) -> ast.expr:
-        """The value in a variable of its own, which nothing that follows changes."""
+        """The value in a new variable, which nothing later changes."""
         if isinstance(value, ast.Constant) or _is_ours(value):
             return value
         name = self.fresh(VALUE_OF_EXPRESSION)
@@ -175,7 +175,7 @@ class _Hoisting:
 
 
 class _Slot:
-    """A place in an expression that holds another one."""
+    """A position in an expression that contains another one."""
 
     def __init__(self, holder: ast.AST, field: str, index: int | None = None) -> None:
         self._holder, self._field, self._index = holder, field, index
@@ -193,7 +193,7 @@ class _Slot:
 
 
 def _slots(node: ast.AST) -> list[_Slot]:
-    """The parts of an expression that are always evaluated, in the order in which they are."""
+    """The parts of an expression that are always evaluated, in evaluation order."""
     if isinstance(node, ast.BoolOp):
         return [_Slot(node, "values", 0)]
     if isinstance(node, ast.IfExp):
@@ -212,7 +212,7 @@ def _slots_of(node: ast.AST, field: str) -> list[_Slot]:
     found: list[_Slot] = []
     for slot in slots:
         part = slot.get()
-        if isinstance(part, ast.keyword | ast.Slice):  # nothing that a variable could hold
+        if isinstance(part, ast.keyword | ast.Slice):  # not a value
             found += _slots(part)
         elif isinstance(part, ast.expr):
             found.append(slot)

@@ -1,6 +1,6 @@
-"""What converted code calls where it meets a symbolic tensor: functions that `tracing` and `situs.data` install.
+"""Hooks that converted code calls for symbolic tensors; `tracing` and `situs.data` install them.
 
-Conversion itself knows no ops. Until `install` is called nothing is symbolic, so that converted code runs as plain
+Conversion itself does not depend on ops. Until `install` is called nothing is symbolic, so converted code runs as plain
 Python:
 
     install(is_symbolic=..., cond=..., while_loop=..., length=..., element=...)
@@ -18,26 +18,27 @@ from situs._src.base.tensor import is_tensor
 
 @dataclass(frozen=True)
 class Hooks:
-    """The functions that converted code calls when it meets a symbolic tensor.
+    """The functions that converted code calls for symbolic tensors.
 
     Attributes:
-        is_symbolic: whether a value is a tensor of a graph, whose value is not known yet.
-        cond: ``cond(pred, true_fn, false_fn)``: both functions give lists of the same length; a list comes back.
-        while_loop: ``while_loop(cond_fn, body_fn, loop_vars)``: functions of ``*loop_vars``; a list comes back.
-        logical_and: ``logical_and(x, y)``, elementwise; so with the next two.
+        is_symbolic: whether a value is a symbolic tensor.
+        cond: ``cond(pred, true_fn, false_fn)``: both functions return lists of the same length; returns a list.
+        while_loop: ``while_loop(cond_fn, body_fn, loop_vars)``: functions of ``*loop_vars``; returns a list.
+        logical_and: ``logical_and(x, y)``, elementwise; likewise the next two.
         logical_or: ``logical_or(x, y)``.
         logical_not: ``logical_not(x)``.
         length: the number of rows of a tensor, as a scalar tensor.
         element: ``element(tensor, index)``: one row.
-        walk: how a loop of the graph goes through something that has no rows, such as a dataset: an object with the
-            functions ``more`` and ``element``; None for everything that Python iterates.
+        walk: how a loop of the graph iterates over something that has no rows, such as a dataset: an object with the
+            functions ``more`` and ``element``; None for everything that Python iterates over.
         range_: ``range`` with a symbolic argument, as a tensor; empty, as in Python, when it would run backwards.
-        assertion: ``assertion(condition, message)``: an assertion that is part of the graph.
-        blanks: ``blanks(function)``: calls a function of a number in a graph that never runs, and gives zeros like its
+        assertion: ``assertion(condition, message)``: an assertion in the graph.
+        blanks: ``blanks(function)``: calls a function of a number in a graph that never runs, and returns zeros like
+        its
             results.
-        carries: whether ``cond`` and ``while_loop`` can give a value back, turning it into a tensor if need be.
+        carries: whether ``cond`` and ``while_loop`` can return a value, converted to a tensor if necessary.
         convert: converts a function that converted code is about to call.
-        convert_requested: converts a function of a library that has it traced.
+        convert_requested: converts a function that a library passes to be traced.
     """
 
     is_symbolic: Callable[[Any], bool]
@@ -92,7 +93,7 @@ current = replace(
 
 
 def install(**functions: Callable[..., Any]) -> Hooks:
-    """Installs the named hooks, leaves the others, and returns the set that was there before.
+    """Installs the named hooks, keeps the others, and returns the previous set.
 
     Raises:
         InvalidArgumentError: there is no hook of that name.
@@ -105,13 +106,13 @@ def install(**functions: Callable[..., Any]) -> Hooks:
 
 
 def listed(made: object, count: int) -> list[Any]:
-    """The `count` results of an op, however it gives them: a list, a lone tensor, or nothing worth having."""
+    """The `count` results of an op as a list, whether it returns a list, a single tensor, or nothing."""
     if count == 0:
         return []
     return list(made) if isinstance(made, list | tuple) else [made]
 
 
 def restore(hooks: Hooks) -> None:
-    """Puts a set of hooks back that `install` returned."""
+    """Restores a set of hooks that `install` returned."""
     global current
     current = hooks

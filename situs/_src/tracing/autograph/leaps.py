@@ -1,4 +1,4 @@
-"""``break`` and ``continue``: flags in their place, and the rest of the body under the flag.
+"""``break`` and ``continue``: replaced by flags, with the rest of the body under the flag.
 
     while c:                     ag__break_1 = False
         if d: break              while not ag__break_1 and c:
@@ -6,8 +6,8 @@
     else:                            else: e()
         f()                      if not ag__break_1: f()
 
-A ``for`` loop keeps its ``not ag__break_1`` on the side, in `extra_test`. A loop with a ``break`` or
-``continue`` in a ``finally`` block stays as it is, since such a leap also stops an exception.
+For a ``for`` loop, ``not ag__break_1`` is passed as `extra_test`. A loop with a ``break`` or ``continue`` in a
+``finally`` block is not converted, since there it also suppresses an exception.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ def lower_leaps(block: Block) -> None:
 
 
 def extra_test(node: ast.For) -> ast.expr | None:
-    """What must hold, besides there being another element, for a lowered ``for`` loop to go on."""
+    """The additional condition for a lowered ``for`` loop to continue."""
     return getattr(node, "extra_test", None)
 
 
@@ -74,13 +74,13 @@ class _Lowering:
 
 
 def _is_lowerable(node: ast.For | ast.While) -> bool:
-    returns = leaps(node.body, (ast.Return,), into_loops=True)  # which keep the loop an ordinary one
+    returns = leaps(node.body, (ast.Return,), into_loops=True)  # these prevent the conversion of the loop
     return not returns and not leaps_in_finally(node.body, _LEAPS, into_loops=False)
 
 
 @dataclass(frozen=True)
 class _Flags:
-    """The flags of one loop; a loop without a ``break`` or a ``continue`` has an empty name there."""
+    """The flags of one loop; empty names for a loop without a ``break`` or a ``continue``."""
 
     stops: str
     goes_on: str
@@ -91,7 +91,7 @@ class _Flags:
 
     @property
     def skips(self) -> str:
-        """The flag under which the rest of the body is left out: a ``break`` raises both."""
+        """The flag that skips the rest of the body: a ``break`` sets both."""
         return self.goes_on or self.stops
 
     def lowered(self, block: Block) -> Block:

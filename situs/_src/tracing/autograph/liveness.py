@@ -1,6 +1,6 @@
-"""Which variables are still needed: those that some later statement may read.
+"""Live variables: those that some later statement may read.
 
-A branch or loop body may bind many names; only the ones that live on need a value on every path:
+A branch or loop body may bind many names; only the live ones need a value on every path:
 
     if c:
         t = f(x)        # t is not needed after the if: it may stay without a value in the else branch
@@ -9,8 +9,8 @@ A branch or loop body may bind many names; only the ones that live on need a val
         y = 0
     return y
 
-The analysis runs backwards over the statements. Where it cannot be exact (leaps that stay, exceptions,
-closures) it says that a variable lives.
+The analysis runs backwards over the statements. Where it cannot be exact (jumps that were not lowered, exceptions,
+closures) it assumes that a variable is live.
 """
 
 from __future__ import annotations
@@ -29,18 +29,18 @@ _SWALLOWERS = {"suppress", "raises", "assertRaises", "assertRaisesRegex", "ExitS
 
 
 class Liveness:
-    """The names that live after each ``if`` and loop of a function."""
+    """The live names after each ``if`` and loop of a function."""
 
     def __init__(self, function: ast.FunctionDef, always: Iterable[str]) -> None:
         self._always = {*always, FLAG}  # globals and nonlocals: others may read them
         self._after: dict[ast.stmt, set[str]] = {}
         self._everything = loaded(function.body)
         self._captured = _captures(function.body)
-        self._floor: set[str] = set()  # what an exception could make the next thing to be read
+        self._floor: set[str] = set()  # what may be read next after an exception
         self._block(function.body, set())
 
     def after(self, node: ast.stmt) -> set[str]:
-        """The names that live after the statement; for a loop, also those that its next iteration reads."""
+        """The names that are live after the statement; for a loop, also those that its next iteration reads."""
         outside = self._captured - _captures([node])
         return self._after[node] | set(outside) | self._always
 
@@ -50,7 +50,7 @@ class Liveness:
         return live
 
     def _before(self, node: ast.stmt, live: set[str]) -> set[str]:
-        """The names that live before the statement, given those that live after it."""
+        """The names that are live before the statement, given those that are live after it."""
         match node:
             case ast.If():
                 self._after[node] = live
@@ -69,7 +69,7 @@ class Liveness:
                 return loaded([node]) | self._floor
             case ast.Break() | ast.Continue():
                 return self._everything
-        # What a simple statement binds whatever happens: not what ``:=`` binds, which may be skipped.
+        # What a simple statement always binds: not what ``:=`` binds, which may be skipped.
         sometimes = {item.target.id for item in ast.walk(node) if isinstance(item, ast.NamedExpr)}
         return live - (set(bound_names([node])) - sometimes) | loaded([node]) | _augmented(node)
 
@@ -101,7 +101,7 @@ class Liveness:
 
 
 def _swallows(node: ast.With) -> bool:
-    """Whether the block may end at an exception, and the program go on after it: tapes and scopes pass them on."""
+    """Whether a ``with`` block may suppress an exception and continue: tapes and scopes do not."""
     inside = ast.walk(ast.Tuple([item.context_expr for item in node.items], ast.Load()))
     return any(getattr(part, "attr", getattr(part, "id", "")) in _SWALLOWERS for part in inside)
 
@@ -111,7 +111,7 @@ def _augmented(node: ast.stmt) -> set[str]:
 
 
 def _captures(nodes: Iterable[ast.AST]) -> Counter[str]:
-    """How many of the functions below the nodes read each name: whoever holds one may read it at any time."""
+    """How many of the nested functions read each name: they may be called at any time."""
     found: Counter[str] = Counter()
     for node in nodes:
         if isinstance(node, _CLOSURES):

@@ -4,8 +4,8 @@
     x if c else y       ->  ag__.if_exp(c, lambda: x, lambda: y, 'c')
     assert c            ->  assert ag__.asserted(c, lambda: None)
 
-What would have to move into a lambda and binds a name (``y := ...``) stays as it is, because it would bind the name
-there; so do ``match`` statements. Their conditions are looked at, and refused where they are tensors of a graph:
+An expression that binds a name (``y := ...``) is not moved into a lambda, because it would bind the name there; nor are
+``match`` statements converted. Their conditions are checked, and symbolic tensors raise an error:
 
     [(y := a) or (y := b) for a in c]   ->  [ag__.decided(y := a, ':=') or (y := b) for a in c]
 """
@@ -23,24 +23,24 @@ _SIMPLE = (ast.Name, ast.Constant)
 
 
 class Expressions(ast.NodeTransformer):
-    """Rewrites the expressions of one function; nested definitions are handed to `convert_inner`."""
+    """Rewrites the expressions of one function; nested definitions are passed to `convert_inner`."""
 
     def __init__(self, convert_inner: Callable[[ast.FunctionDef], ast.FunctionDef]) -> None:
         self._convert_inner = convert_inner
 
     def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.stmt:
-        """Functions of ours are part of the function being converted; the user's have passes of their own."""
+        """Generated functions are part of the function being converted; the user's are converted separately."""
         if node.name.startswith(PREFIX):
             self.generic_visit(node)
             return node
         return self._convert_inner(node)
 
     def visit_AsyncFunctionDef(self, node: ast.AsyncFunctionDef) -> ast.stmt:
-        """Coroutines stay as they are."""
+        """Coroutines are not converted."""
         return node
 
     def visit_ClassDef(self, node: ast.ClassDef) -> ast.stmt:
-        """Classes stay as they are; their methods are converted when they are called."""
+        """Classes are not converted; their methods are when they are called."""
         return node
 
     def visit_BoolOp(self, node: ast.BoolOp) -> ast.expr:
@@ -78,7 +78,7 @@ class Expressions(ast.NodeTransformer):
         return _chain(node.left, node.ops, node.comparators, node)
 
     def visit_Assert(self, node: ast.Assert) -> ast.stmt:
-        """``assert`` stays a statement; only its condition is looked at on the way."""
+        """``assert`` stays a statement; only its condition is checked."""
         self.generic_visit(node)
         message = node.msg or ast.copy_location(ast.Constant(None), node)
         if not binds([message]):
@@ -86,7 +86,7 @@ class Expressions(ast.NodeTransformer):
         return node
 
     def visit_Match(self, node: ast.Match) -> ast.stmt:
-        """``match`` stays Python: what its patterns compare, and its guards, must not be tensors of a graph."""
+        """``match`` stays Python: the values its patterns compare, and its guards, must not be symbolic."""
         self.generic_visit(node)
         node.subject = _matched(node.subject, [case.pattern for case in node.cases])
         for case in node.cases:
@@ -94,7 +94,7 @@ class Expressions(ast.NodeTransformer):
         return node
 
     def visit_Call(self, node: ast.Call) -> ast.expr:
-        """Calls go through `converted`, so that what the user calls is converted too."""
+        """Calls go through `converted`, so that the user's functions are converted too."""
         self.generic_visit(node)
         if _is_operator(node.func) or (isinstance(node.func, ast.Name) and node.func.id == "super"):
             return node
@@ -118,7 +118,7 @@ def _decided(value: ast.expr, what: str) -> ast.expr:
 
 
 def _matched(subject: ast.expr, patterns: list[ast.pattern]) -> ast.expr:
-    """The subject of a ``match``, its parts looked at where a pattern compares them with a value."""
+    """The subject of a ``match``, with checks where a pattern compares its parts with a value."""
     patterns = [part for pattern in patterns for part in _alternatives(pattern)]
     if any(isinstance(pattern, ast.MatchValue) for pattern in patterns):
         return _decided(subject, "match")
@@ -149,7 +149,7 @@ def _is_operator(node: ast.expr) -> bool:
 
 
 def _is_free(node: ast.expr) -> bool:
-    """Whether an operand costs nothing and cannot fail, so that a graph need not decide whether to run it."""
+    """Whether an operand is cheap and cannot fail, so that a graph can always evaluate it."""
     if isinstance(node, ast.Compare):
         return all(isinstance(item, _SIMPLE) for item in (node.left, *node.comparators))
     if isinstance(node, ast.UnaryOp):

@@ -1,10 +1,10 @@
-"""``while`` and ``for`` at run time: Python loops, or loops of a graph.
+"""``while`` and ``for`` at run time: Python loops, or loops in the graph.
 
     while_stmt(test, body, ...)     test() is a bool:                 while test(): body()
                                     test() is a symbolic tensor:      while_loop(test, body, the variables)
 
-The first `needed` of the variables are used by the next iteration or after the loop: the graph carries them from
-iteration to iteration, so they must have a value before the first. The others belong to one iteration.
+The first `needed` of the variables are used by the next iteration or after the loop: the graph carries them between
+iterations, so they must have a value before the first. The others belong to one iteration.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from situs._src.tracing.autograph.state import UNDEFINED, carried, check_same, c
 
 
 def while_stmt(test: Thunk, body: Thunk, get_state: Getter, set_state: Setter, names: Names, needed: int) -> None:
-    """Runs a loop for as long as its condition has a value; from where it is a symbolic tensor, traces the rest."""
+    """Runs a loop while its condition has a value; once it is a symbolic tensor, traces the rest."""
     while not hooks.current.is_symbolic(condition := test()):
         if not condition:
             return
@@ -80,7 +80,7 @@ def for_stmt(
 
 
 def _for_walk(walk: Any, extra_test: Thunk | None, body: Callable[[Any], None], state: _Carried) -> None:
-    """A loop of the graph through what says itself whether there is more of it."""
+    """A loop in the graph over something that tells whether there is another element."""
 
     def again(*values: Any) -> Any:
         state.enter(values)
@@ -141,12 +141,12 @@ class _Carried:
     """The variables of a traced loop: as a flat list of tensors outside, by their names inside.
 
     Args:
-        get_state: Gives the values of the variables.
+        get_state: Returns the values of the variables.
         set_state: Sets them.
         names: Their names.
         needed: How many of them, from the first, the graph carries.
-        where: Where the loop is.
-        keeps_shapes: Whether they must keep their shapes; in a loop through a dataset they need not.
+        where: The location of the loop.
+        keeps_shapes: Whether they must keep their shapes; in a loop over a dataset they need not.
     """
 
     def __init__(
@@ -173,31 +173,32 @@ class _Carried:
         return [leaf for value in self._before[: self._needed] for leaf in carried(value)]
 
     def enter(self, results: Iterable[Any]) -> None:
-        """Gives the variables the values of an iteration."""
+        """Sets the variables to the values of an iteration."""
         each = iter(results)
         self._entered = tuple(rebuilt(value, each) for value in self._before[: self._needed])
         self.options.variables = [leaf for value in self._entered for leaf in carried(value)]
         self._set(self._entered + self._before[self._needed :])
 
     def finish(self, results: Iterable[Any]) -> None:
-        """Gives the variables the values after the loop; it has returned if every iteration does."""
+        """Sets the variables to the values after the loop; it has returned if every iteration does."""
         self.enter(results)
         if self._returns:
             flag = self._names.index(FLAG)
             self._set((*self._entered[:flag], True, *self._entered[flag + 1 :], *self._before[self._needed :]))
 
     def leave(self) -> list[Any]:
-        """The values after an iteration, which must be what the next one can start with."""
+        """The values after an iteration, checked against those that the next one starts with."""
         after = self._get()[: self._needed]
         for name, old, new in zip(self._names, self._entered, after, strict=True):
             self._check_iteration(name, old, new)
         return [leaf for value in after for leaf in carried(value)]
 
     def fill_in(self, body: Callable[[Any], None], runs: Callable[[], Any]) -> None:
-        """Gives variables that have no value before the loop zeros like those that an iteration makes.
+        """Initializes variables that have no value before the loop with zeros like those that an iteration assigns.
 
-        The body is called once for a graph that never runs. The loop must then run at least once, so that nobody sees
-        the zeros: `runs` says whether it does.
+        The body is traced once into a graph that never runs. The loop must then run at least once, so that the zeros
+        are never
+        seen: `runs` says whether it does.
         """
         missing = [n for n, name in enumerate(self._names) if self._has_none(name, self._before[n])]
         if missing:
@@ -222,7 +223,7 @@ class _Carried:
 
         try:
             blanks = iter(hooks.current.blanks(trial))
-        except NameError:  # an iteration starts with what the one before it made: zeros would be seen
+        except NameError:  # an iteration reads what the previous one assigned: zeros would be seen
             return
         except UnequalReturnsError:  # some iterations return, others do not
             if FLAG not in self._names:
@@ -255,5 +256,5 @@ class _Carried:
         if new is UNDEFINED:
             raise ArgumentError(f"'{name}' has no value after one iteration of the loop ({self._where}).")
         check_same(name, old, new, ("before the loop", "after one iteration"), self._where)
-        if self._keeps_shapes and name not in self._filled_in:  # zeros, whose shape says nothing
+        if self._keeps_shapes and name not in self._filled_in:  # zeros, whose shape is arbitrary
             check_shape(name, old, new, self._where, self.options.allows)

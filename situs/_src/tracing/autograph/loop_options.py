@@ -1,11 +1,11 @@
-"""What a program says of the loop that it is in: ``tf.autograph.experimental.set_loop_options``.
+"""Options of the enclosing loop: ``tf.autograph.experimental.set_loop_options``.
 
     for x in tensor:
         tf.autograph.experimental.set_loop_options(shape_invariants=[(found, tf.TensorShape([None]))])
         found = tf.concat([found, [x]], 0)
 
-It is a call in the body, which is traced for a loop of the graph: the call tells the loop that is being traced. In a
-loop that Python runs it does nothing, as in TensorFlow.
+It is called in the body, and sets the options of the loop that is being traced. In a Python loop it does nothing, as in
+TensorFlow.
 """
 
 from __future__ import annotations
@@ -28,16 +28,16 @@ def set_loop_options(
     maximum_iterations: IntLike | None = None,
     shape_invariants: Any = None,
 ) -> None:
-    """Says something of the loop around the call, which should be the first statement in it.
+    """Sets options of the enclosing loop; should be the first statement in it.
 
     Args:
         parallel_iterations: Accepted for TensorFlow's programs.
         swap_memory: Accepted for TensorFlow's programs.
-        maximum_iterations: The most iterations to make.
-        shape_invariants: Pairs of a variable of the loop and what stays known of its shape.
+        maximum_iterations: The maximum number of iterations.
+        shape_invariants: Pairs of a loop variable and its shape invariant.
 
     Raises:
-        ValueError: a variable does not have such a shape before the loop, or is not one of the loop's.
+        ValueError: a variable does not have such a shape before the loop, or is not a loop variable.
     """
     loop = _loops.of_thread[-1] if _loops.of_thread else None
     if loop is None:
@@ -53,13 +53,13 @@ def set_loop_options(
 
 
 class LoopOptions:
-    """What was said of one loop.
+    """The options of one loop.
 
     Args:
-        where: Where the loop is.
+        where: The location of the loop.
 
     Attributes:
-        variables: The tensors that the loop carries, as the iteration that is being traced has them.
+        variables: The loop variables of the iteration that is being traced.
     """
 
     def __init__(self, where: str) -> None:
@@ -70,7 +70,7 @@ class LoopOptions:
         self.counts = False
 
     def free(self, variable: Any, shape: Any) -> None:
-        """Lets a variable have any shape that fits `shape` after an iteration."""
+        """Allows a variable any shape that is compatible with `shape` after an iteration."""
         wanted = TensorShape(shape)
         if not any(variable is known for known in self.variables):
             raise ArgumentError(
@@ -88,7 +88,7 @@ class LoopOptions:
         return any(variable is freed for freed in self._freed)
 
     def limit(self, most: Any) -> None:
-        """Makes the loop end after so many iterations; the first time, it has to be traced again."""
+        """Limits the number of iterations; the first time, the loop has to be traced again."""
         self.most = most
         if not self.counts:
             raise _Counted
@@ -119,8 +119,8 @@ def run_loop(
     start: Sequence[Any],
     finish: Callable[[list[Any]], None],
 ) -> None:
-    """Builds a loop of the graph, and gives what it ends with to `finish`."""
-    first = list(start) or [0]  # a loop that changes no variable still needs something to carry
+    """Builds a loop in the graph, and passes its results to `finish`."""
+    first = list(start) or [0]  # a loop without variables still needs one
 
     def noted(*values: Any) -> list[Any]:
         _loops.of_thread.append(options)

@@ -1,10 +1,10 @@
-"""What converted code calls: control flow and logic that look at their condition first.
+"""The functions that converted code calls: control flow and logic that check their condition first.
 
     ag__.and_(a, lambda: b)       a is True:                 b
-                                  a is a symbolic tensor:    an op that runs b only if a holds
+                                  a is a symbolic tensor:    an op that runs b only if a is true
 
-Each operator is plain Python until it meets a symbolic tensor. This module is what converted code sees as ``ag__``;
-the statements are in `branch` and `loop`.
+Each operator is plain Python unless it gets a symbolic tensor. Converted code sees this module as ``ag__``; the
+statements are in `branch` and `loop`.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ def not_(value: object) -> Any:
 
 
 def asserted(condition: object, message: Thunk) -> Any:
-    """The condition of an ``assert`` statement; a symbolic one becomes an assertion of the graph."""
+    """The condition of an ``assert`` statement; a symbolic one becomes an assertion in the graph."""
     if not hooks.current.is_symbolic(condition):
         return condition
     hooks.current.assertion(condition, message())
@@ -80,7 +80,7 @@ _INSTEAD = {
 
 
 def decided(value: object, what: str) -> Any:
-    """A value that Python has to decide about, because the syntax around it (``:=``, ``match``) cannot be converted.
+    """A value that Python has to decide on, because the syntax around it (``:=``, ``match``) cannot be converted.
 
     Raises:
         OperatorNotAllowedInGraphError: it is a symbolic tensor, which has no value yet.

@@ -1,6 +1,6 @@
-"""The first pass: syntax that would mean something else once statements move into functions of their own.
+"""The first pass: syntax whose meaning would change when statements move into separate functions.
 
-global g / nonlocal n     moved to the head of the function, wherever they stood
+global g / nonlocal n     moved to the head of the function
 x: int = 1                x = 1              (annotations of locals are never evaluated)
 super()                   super(__class__, self)
 self.__hidden             self._Owner__hidden
@@ -14,13 +14,13 @@ from dataclasses import dataclass, field
 from situs._src.tracing.autograph.syntax import as_block
 
 PREFIX = "ag__"  # of every name that conversion adds; functions that use such names themselves are left alone
-# The builtins that look at the frame they are called from, and the most arguments with which they do.
+# The builtins that inspect the calling frame, and the maximum number of arguments with which they do.
 _FRAME_READERS = {"locals": 0, "eval": 3, "exec": 3, "vars": 0, "dir": 0}
 
 
 @dataclass
 class Declared:
-    """What a function says about its names: which are global, which belong to a function around it."""
+    """The declarations of a function: which names are global, which belong to an enclosing function."""
 
     globals: set[str] = field(default_factory=set)
     nonlocals: set[str] = field(default_factory=set)
@@ -28,7 +28,7 @@ class Declared:
 
 
 def is_convertible(node: ast.FunctionDef | ast.Lambda) -> bool:
-    """Whether the statements of a function may move: it is no generator, and does not look at its own frame."""
+    """Whether the statements of a function may move: it is not a generator, and does not inspect its own frame."""
     return not any(_forbids(item) for item in own_nodes(node))
 
 
@@ -41,7 +41,7 @@ def _forbids(node: ast.AST) -> bool:
 
 
 def own_nodes(node: ast.AST) -> list[ast.AST]:
-    """All nodes below `node`, without what is inside of nested functions and classes."""
+    """All nodes below `node`, except inside nested functions and classes."""
     found: list[ast.AST] = []
     waiting = list(ast.iter_child_nodes(node))
     while waiting:
@@ -53,7 +53,7 @@ def own_nodes(node: ast.AST) -> list[ast.AST]:
 
 
 def prepare(node: ast.FunctionDef) -> Declared:
-    """Rewrites one function in place and returns what it declares."""
+    """Rewrites one function in place and returns its declarations."""
     pass_ = _Prepare(node)
     node.body = [item for statement in node.body for item in as_block(pass_.visit(statement))]
     return pass_.declared
@@ -102,7 +102,7 @@ class _Prepare(ast.NodeTransformer):
 
 
 def mangle(node: ast.AST, owner: str) -> None:
-    """Spells the private names (``__x``) of a method as the compiler does inside the class `owner`."""
+    """Mangles the private names (``__x``) of a method as the compiler does inside the class `owner`."""
     for item in _of_same_class(node):
         for name, value in ast.iter_fields(item):
             if name in _IDENTIFIERS and isinstance(value, str) and not isinstance(item, ast.alias | ast.keyword):

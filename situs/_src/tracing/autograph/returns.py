@@ -1,13 +1,13 @@
-"""Early returns: a value and a flag in their place, and one return at the end.
+"""Early returns: replaced by a value and a flag, and one return at the end.
 
     if c: return a              ag__do_return = False; ag__retval = None
     return b                    if c: ag__retval = a; ag__do_return = True
                           ->    else: ag__retval = b; ag__do_return = True
                                 return ag__retval
 
-A function whose returns already stand at its end, or only under conditions that can never be tensors
-(``if x is None: return``), stays as it is. So does one that returns from a ``finally`` block, since such a
-return also stops an exception.
+A function whose returns are all at its end, or only under conditions that can never be tensors
+(``if x is None: return``), is not changed. Neither is one that returns from a ``finally`` block, since there it also
+suppresses an exception.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ def lower_returns(function: ast.FunctionDef) -> None:
 
 
 def _returns_early(block: Block) -> bool:
-    """Whether a return stands where its function could not simply be left, as inside a converted ``if``."""
+    """Whether a return is at a position that cannot simply be left, such as inside a converted ``if``."""
     for node in block:
         if isinstance(node, ast.If) and is_static(node.test):
             if _returns_early(node.body) or _returns_early(node.orelse):
@@ -77,17 +77,17 @@ def _lower_inside(node: ast.stmt, *, in_loop: bool) -> None:
 
 
 def withdraw(node: ast.Try | ast.TryStar, flags: list[str]) -> None:
-    """Takes flags back in every handler: control got there, so the leap that raised them did not happen."""
+    """Resets flags in every handler: control got there, so the jump that set them did not happen."""
     for handler in node.handlers:
         handler.body[:0] = statements("\n".join(f"{flag} = False" for flag in flags), handler)
 
 
 def _continued(node: ast.stmt, rest: Block, *, in_loop: bool) -> Block:
-    """What follows a statement that may have returned."""
+    """The rest after a statement that may have returned."""
     rest = _lowered(rest, in_loop=in_loop)
     if not in_loop:
         return guarded(f"not {FLAG}", rest)
-    if isinstance(node, LOOPS):  # its own break ended it, not the loop around it
+    if isinstance(node, LOOPS):  # its own break ended it, not the enclosing loop
         (leave,) = statements(f"if {FLAG}: break", node)
         assert isinstance(leave, ast.If)
         return [leave, *rest]

@@ -1,7 +1,7 @@
-"""Where a function was written: from its code object back to its syntax tree.
+"""The source of a function: from its code object back to its syntax tree.
 
-The whole file is parsed and the definition is found by its line, so that indented functions need no
-dedenting (which would change their strings) and the class around a method is known:
+The whole file is parsed and the definition is found by its line, so that indented functions need no dedenting (which
+would change their strings) and the class of a method is known:
 
     find(code) -> Source(node=<FunctionDef "step">, owner="Model")
 """
@@ -21,14 +21,14 @@ Definition = ast.FunctionDef | ast.Lambda
 
 @dataclass(frozen=True)
 class Source:
-    """One definition of a file, and the name of the innermost class around it."""
+    """One definition in a file, and the name of the innermost enclosing class."""
 
     node: Definition
     owner: str | None
 
 
 def find(function: FunctionType) -> Source | None:
-    """The definition that `function` was compiled from, as a copy to change freely; None if it cannot be found."""
+    """The definition that `function` was compiled from, as a modifiable copy; None if it cannot be found."""
     code = function.__code__
     lines = linecache.getlines(code.co_filename, function.__globals__)
     fitting = [source for source in _definitions("".join(lines)).get(code.co_firstlineno, ()) if _fits(source, code)]
@@ -70,7 +70,7 @@ def _fits(source: Source, code: CodeType) -> bool:
 
 
 def _compiles_to(source: Source, code: CodeType) -> bool:
-    """Tells several lambdas on one line apart; not asked of others, because test tools rewrite their code."""
+    """Distinguishes several lambdas on one line; not used for others, because test tools rewrite their code."""
     around = ast.parse(f"lambda {', '.join(code.co_freevars)}: None", mode="eval")
     assert isinstance(around.body, ast.Lambda)
     if not isinstance(source.node, ast.Lambda):
@@ -80,7 +80,7 @@ def _compiles_to(source: Source, code: CodeType) -> bool:
 
 
 def inner_code(code: CodeType) -> CodeType:
-    """The code of the first function that is defined in this code."""
+    """The code of the first function defined in this code."""
     return next(item for item in code.co_consts if isinstance(item, CodeType))
 
 

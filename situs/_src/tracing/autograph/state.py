@@ -1,7 +1,7 @@
 """The variables of a branch or a loop: read, compared, and carried through the graph.
 
-A variable may hold any nest of lists, tuples and dictionaries. Its leaves are of two kinds: tensors and what can
-become one are carried by the op; everything else (None, functions, objects) must be the same on both sides.
+A variable may be any nest of lists, tuples and dictionaries. Its leaves are of two kinds: tensors and values that can
+be converted are carried by the op; everything else (None, functions, objects) must be the same on both sides.
 
     y = [t, None]   in one branch,   y = [u, None]   in the other   ->   carried: t | u
 """
@@ -29,7 +29,7 @@ Values = tuple[Any, ...]
 
 
 class Undefined:
-    """Stands for a variable without a value, where values are listed."""
+    """Stands for a variable without a value in lists of values."""
 
     def __repr__(self) -> str:
         return "<undefined>"
@@ -39,7 +39,7 @@ UNDEFINED: Final = Undefined()
 
 
 def is_undefined(value: object) -> bool:
-    """Whether a variable that was read has no value."""
+    """Whether a variable has no value."""
     return value is UNDEFINED
 
 
@@ -56,7 +56,7 @@ def _read(getter: Callable[[], Any]) -> Any:
 
 
 def carried(value: object) -> list[Any]:
-    """The leaves that an op can carry; of an object that holds some, such as a ``TensorArray``, what it holds."""
+    """The leaves that an op can carry; for a composite such as a ``TensorArray``, its components."""
     return [part for leaf in flatten(value) if _carries(leaf) for part in _parts(leaf)]
 
 
@@ -71,14 +71,14 @@ def _carries(leaf: object) -> bool:
 
 
 def _made(leaf: Any, results: Iterator[Any]) -> Any:
-    """What a leaf becomes with the results of an op."""
+    """A leaf rebuilt from the results of an op."""
     if type(leaf) in composites:
         return put_together(take_apart(leaf)[0], results)
     return leaf._with(next(results)) if is_composite(leaf) else next(results)
 
 
 def rebuilt(value: object, results: Iterator[Any]) -> Any:
-    """The same nest, with the leaves that an op carried replaced by its results."""
+    """The same nest, with the carried leaves replaced by the results of an op."""
     parts = parts_of(value)
     if parts is None:
         return _made(value, results) if _carries(value) else value
@@ -86,7 +86,7 @@ def rebuilt(value: object, results: Iterator[Any]) -> Any:
 
 
 def merged(one: object, other: object, results: Iterator[Any]) -> Any:
-    """What a variable is after a condition: what both branches have in common stays what it is."""
+    """A variable after a condition: values that are the same in both branches are kept."""
     if one is other:
         for _ in carried(one):
             next(results)
@@ -99,7 +99,7 @@ def merged(one: object, other: object, results: Iterator[Any]) -> Any:
 
 
 def check_same(name: str, one: object, other: object, sides: tuple[str, str], where: str) -> None:
-    """Raises unless a variable can be the same thing on both sides of a condition or an iteration.
+    """Raises unless a variable has the same structure on both sides of a condition or an iteration.
 
     Raises:
         DTypeError: the structures or the dtypes differ.
@@ -136,24 +136,24 @@ _OF_PYTHON = {bool: "bool", int: "int32", float: "float32", complex: "complex128
 
 
 def dtype_name(value: Any) -> str | None:
-    """The name of the dtype that a leaf has or would get as a tensor; None where that is not known here."""
+    """The name of the dtype that a leaf has or would get as a tensor; None if unknown."""
     if type(value) in _OF_PYTHON:
         return _OF_PYTHON[type(value)]
     return str(value.dtype.name) if is_tensor(value) else None
 
 
 def check_shape(name: str, before: object, after: object, where: str, freed: Callable[[Any], bool]) -> None:
-    """Raises if a tensor that a loop carries does not keep the shape it came in with.
+    """Raises if a loop variable does not keep its shape.
 
     Args:
         name: The variable.
         before: Its value before an iteration.
         after: Its value after it.
-        where: Where the loop is.
-        freed: Whether a tensor from before may have another shape afterwards.
+        where: The location of the loop.
+        freed: Whether its shape may change.
 
     Raises:
-        InvalidArgumentError: it does not.
+        InvalidArgumentError: its shape changes.
     """
     pairs = zip(flatten(before), flatten(after), strict=True)
     for old, new in pairs:

@@ -1,4 +1,4 @@
-"""Small pieces of syntax tree that the passes share: code from text, guards, moved statements.
+"""Syntax tree helpers that the passes share: code from text, guards, moved statements.
 
 statements("x = False", like=node)     the parsed text, on the line of `node`, so that tracebacks stay right
 """
@@ -12,12 +12,12 @@ Block = list[ast.stmt]
 
 
 def as_block(result: Any) -> Block:
-    """What a visitor made of a statement, which may be one or several."""
+    """The result of a visitor as a list of statements."""
     return result if isinstance(result, list) else [result]
 
 
 def statements(text: str, like: ast.AST) -> Block:
-    """The statements of `text`, on the line of the node they stand in for."""
+    """The statements of `text`, on the line of the node they replace."""
     parsed = ast.parse(text).body
     for statement in parsed:
         for node in ast.walk(statement):
@@ -26,20 +26,20 @@ def statements(text: str, like: ast.AST) -> Block:
 
 
 def expression(text: str, like: ast.AST) -> ast.expr:
-    """The expression `text`, on the line of the node it stands in for."""
+    """The expression `text`, on the line of the node it replaces."""
     (statement,) = statements(text, like)
     assert isinstance(statement, ast.Expr)
     return statement.value
 
 
 def insert_at_head(function: ast.FunctionDef, text: str) -> None:
-    """Puts statements at the start of a function, after its docstring."""
+    """Inserts statements at the start of a function, after its docstring."""
     start = 1 if ast.get_docstring(function, clean=False) is not None else 0
     function.body[start:start] = statements(text, function.body[0])
 
 
 def guarded(test: str, block: Block) -> Block:
-    """The block under an ``if`` with this test; nothing when the block is empty."""
+    """The block under an ``if`` with this test; empty if the block is."""
     if not block:
         return []
     (guard,) = statements(f"if {test}: pass", block[0])
@@ -49,7 +49,7 @@ def guarded(test: str, block: Block) -> Block:
 
 
 def fold_into_branches(node: ast.If, rest: Block, kinds: tuple[type[ast.stmt], ...]) -> Block:
-    """Moves what follows an ``if`` into the branch that goes on, when the other always ends by one of some kinds.
+    """Moves what follows an ``if`` into the branch that continues, if the other always ends with one of some kinds.
 
         if c: return a              if c: return a
         b()                   ->    else:
@@ -67,7 +67,7 @@ def fold_into_branches(node: ast.If, rest: Block, kinds: tuple[type[ast.stmt], .
 
 
 def _always_ends(block: Block, kinds: tuple[type[ast.stmt], ...]) -> bool:
-    """Whether every way through a block ends with a statement of some kinds."""
+    """Whether every path through a block ends with a statement of some kinds."""
     if not block:
         return False
     last = block[-1]
