@@ -1,4 +1,4 @@
-"""Strategies that are not there: they have names, because libraries ask whether a strategy is one of them."""
+"""Unsupported strategies: the names exist, because libraries use them in isinstance checks."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from situs._src.distribute.strategy import Strategy
 
 
 class _Absent(Strategy):
-    """A strategy that cannot be made."""
+    """A strategy that cannot be created."""
 
     _instead = (
         "tf.distribute.MirroredStrategy replicates over the devices of one process, "
@@ -23,7 +23,7 @@ class _Absent(Strategy):
 
 @export("distribute.ParameterServerStrategy", "distribute.experimental.ParameterServerStrategy")
 class ParameterServerStrategy(_Absent):
-    """Variables on servers of their own."""
+    """Variables on parameter servers."""
 
 
 @export("distribute.TPUStrategy", "distribute.experimental.TPUStrategy")

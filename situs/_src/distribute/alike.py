@@ -1,28 +1,28 @@
-"""Replicas that are alike are traced once: the others are copies of the first.
+"""Identical replicas are traced once: the others are copies of the first.
 
     tf.function                 replica 0                   replicas 1, 2, ...
-    strategy.run(fn, (x,))      fn(x0), traced       -->    its operations, copied: x0 is x1, v:0 is v/replica_1:0,
-      a meeting                 all_reduce(g0)              GPU:0 is GPU:1; so g0 is g1
+    strategy.run(fn, (x,))      fn(x0), traced       -->    a copy of its ops: x0 becomes x1, v:0 v/replica_1:0,
+      a collective              all_reduce(g0)              GPU:0 becomes GPU:1; so g0 becomes g1
                                 for all: sum(g0, g1, ...)
-                                goes on with s0      -->    copied, with s1 in the place of s0
-      the end                   returns r0                  r1 is what r0 was copied to
+                                continues with s0    -->    copied, with s1 in place of s0
+      the end                   returns r0                  r1 is the copy of r0
 
-What is between two meetings is a *segment*. When the first replica comes to a meeting, or to its end, its segment is
-copied for the others, in their order, so that the graph is the one that tracing each of them would give: the same
-operations, devices and seeds, and effects in the same order. The function of the meeting is called as ever, with the
+The ops between two collectives (merge calls included) are a *segment*. When the first replica reaches a collective or
+its end, its segment is copied for the others, in order, so that the graph is the same as if each had been traced: the
+same operations, devices and seeds, and side effects in the same order. The merge function is called as usual, with the
 values of all replicas.
 
-Python code of the program runs for the first replica only, so the rest has to be the same for all. It is not where
+The program's Python code runs for the first replica only, so it must not differ between replicas. It does if
 
     - arguments of replicas differ in more than the values of their tensors: shapes, dtypes, Python values, constants;
-    - the function asks who it is: the number or the device of its replica, the device of a variable, or a component;
+    - the function depends on its replica: its id or device, the device of a variable, or a component;
     - it pins operations to the device of the first replica, or to "the CPU of the same number", or by a function;
-    - replicas meet while a tape records, or gradients are made by tf.gradients: what is on the other side of a meeting
-      depends on the place of a replica there;
-    - it gives a meeting, or returns, objects that may hold anything.
+    - there is a merge_call under a tape, or gradients are built by tf.gradients: what is on the other side of a merge
+      call depends on the position of the replica (all_reduce and all_gather have gradients of their own);
+    - it passes to a collective, or returns, arbitrary Python objects.
 
-Then every replica is traced. If that is found out in the first segment, nothing has been copied yet, and the others
-begin. Later on the graph is made once more from the beginning (`TraceAgain`), and the function is remembered.
+Then every replica is traced. If this is detected in the first segment, nothing has been copied yet, and tracing the
+others starts. Later, the graph is traced again from the beginning (`TraceAgain`), and the function is marked.
 """
 
 from __future__ import annotations
@@ -54,13 +54,13 @@ from situs._src.tracing.trace import TraceAgain
 from situs._src.variables.capture import captured_like, captured_variables
 from situs._src.variables.eager import Variable
 
-# What is the same for every replica, whoever made it.
+# Shared by all replicas, whoever created it.
 _WORDS = (type(None), bool, int, float, complex, str, bytes, enum.Enum, DType, TensorShape, DeviceSpec, type)
 _PLAIN = (*_WORDS, np.ndarray, np.generic, EagerTensor)
 
 
 class Alike:
-    """The replicas of one call, all but the first of which are copied.
+    """The replicas of one call, of which all but the first are copied.
 
     Args:
         graph: The graph that is being built.
@@ -69,11 +69,11 @@ class Alike:
 
     def __init__(self, graph: FunctionGraph, devices: Sequence[str]) -> None:
         self.graph, self._devices = graph, devices
-        self.requests: list[Request] = []  # what the first replica has asked for by ``with device``
-        self.why = ""  # they are not alike, if they are not
+        self.requests: list[Request] = []  # the device requests of the first replica
+        self.why = ""  # the replicas differ, if they do
         self._has_copied = False
         self._made: set[Operation] = set()  # the copies
-        self._seen = graph.version  # operations up to here have been copied, or need not be
+        self._seen = graph.version  # operations up to here have been handled
         self._seeds = graph.seeds_used
         self._redrawn = 0
         scope = graph.get_name_scope()
@@ -94,13 +94,13 @@ class Alike:
         return Copier(self.graph, look, renamed, {self._devices[0]: self._devices[number]})
 
     def begin(self, given: Any) -> bool:
-        """Learns what replicas are given.
+        """Registers the arguments of the replicas.
 
         Args:
             given: The arguments, with ``PerReplica`` values.
 
         Returns:
-            Whether they are alike in them.
+            Whether they are identical.
         """
         _, leaves = take_apart(given, whole=lambda value: isinstance(value, PerReplica))
         if any(leaf.is_told for leaf in leaves if isinstance(leaf, PerReplica)):
@@ -117,14 +117,14 @@ class Alike:
         return True
 
     def differs(self, what: str) -> None:
-        """Notes that the first replica got something that is its own."""
+        """Records that the first replica got something specific to it."""
         self.why = self.why or what
 
     def settled(self) -> bool:
-        """Whether the replicas are alike so far; to be asked when the first one has stopped.
+        """Whether the replicas are identical so far; to be called when the first one has stopped.
 
         Raises:
-            TraceAgain: they are not, and the first part of others has been copied.
+            TraceAgain: they are not, and a first segment has been copied.
         """
         own = parse_spec(self._devices[0])
         if not self.why and any(_is_own(request, own) for request in self.requests):
@@ -139,13 +139,13 @@ class Alike:
     # Copying.
 
     def copy(self, of_node: dict[str, int]) -> None:
-        """Copies what the first replica did since the last meeting.
+        """Copies what the first replica did since the last merge call.
 
         Args:
-            of_node: Told whose the copies are.
+            of_node: Called with the replica of each copy.
 
         Raises:
-            TraceAgain: the replicas are not alike.
+            TraceAgain: the replicas differ.
         """
         self._has_copied = True
         given = originals(self.graph.operations_since(self._seen), self._drawn_anew, DRAWS)
@@ -160,18 +160,18 @@ class Alike:
         self.go_on()
 
     def go_on(self) -> None:
-        """What is in the graph now needs no copy."""
+        """Marks everything in the graph as handled."""
         self._seen, self._seeds = self.graph.version, self.graph.seeds_used
 
     def _drawn_anew(self, node: Operation) -> Mapping[str, Any]:
-        """The attributes of a copy that draws random numbers: with seeds of its own, where the graph counts them."""
+        """The attributes of a copy that draws random numbers: with its own seeds, if the graph counts them."""
         if type(node.attrs["seed2"]) is not Counted:
             return node.attrs
         self._redrawn += 1
         return {**node.attrs, **next_seeds()}
 
     def _from_outside(self, tensor: SymbolicTensor, number: int) -> SymbolicTensor:
-        """What stands for a tensor that was not copied: the component of a variable, or the tensor itself."""
+        """The counterpart of a tensor that was not copied: the component of a variable, or the tensor itself."""
         if tensor.op in self._made:
             raise self._again("something of another replica")
         state = tensor
@@ -190,10 +190,10 @@ class Alike:
         self.differs(why)
         return TraceAgain(why)
 
-    # What goes in and out of meetings.
+    # Values passed to and from merge calls.
 
     def _map(self, column: Sequence[SymbolicTensor]) -> bool:
-        """Learns what stands for a tensor of the first replica; False if something else does already."""
+        """Registers the counterparts of a tensor of the first replica; False if it has others already."""
         first, *others = column
         known = [copier.known(first) for copier in self._copiers]
         if any(was is not None and was is not now for was, now in zip(known, others, strict=True)):
@@ -203,10 +203,10 @@ class Alike:
         return True
 
     def images(self, structure: Any) -> list[Any]:
-        """What all replicas have where the first one has a structure of its own.
+        """The counterparts of a structure of the first replica, in all replicas.
 
         Raises:
-            TraceAgain: there is something in it that cannot be copied.
+            TraceAgain: it contains something that cannot be copied.
         """
         form, leaves = take_apart(structure, whole=_are_slices, composites=True)
         rows = [[self._image(leaf, number) for leaf in leaves] for number in range(1, len(self._devices))]
@@ -230,10 +230,10 @@ class Alike:
         return leaf
 
     def answered(self, answer: Any) -> Any:
-        """What the first replica gets of a meeting's answer, having learnt what stands for it in the others.
+        """The first replica's part of a merge call's result, with its counterparts registered.
 
         Raises:
-            TraceAgain: replicas get what cannot be copied.
+            TraceAgain: a replica's part cannot be copied.
         """
         everyone = range(len(self._devices))
         parts = [take_apart(select(answer, number), whole=_are_slices, composites=True) for number in everyone]
@@ -247,7 +247,7 @@ class Alike:
         first = column[0]
         if isinstance(first, SymbolicTensor):
             tensors = [self.graph.capture(tensor) for tensor in column]
-            if not self._map(tensors):  # it is a tensor of the first replica, which has copies: a name of its own
+            if not self._map(tensors):  # a tensor of the first replica that has copies: needs a new identity
                 with device(self._devices[0]):
                     alias: Any = identity(tensors[0])
                 self._map([alias, *tensors[1:]])
@@ -266,7 +266,7 @@ class Alike:
 
 
 def _same_kind(values: Sequence[Any]) -> bool:
-    """Whether values are tensors of a graph that differ in nothing that a program can see."""
+    """Whether values are symbolic tensors without visible differences."""
     first = values[0]
     if not isinstance(first, SymbolicTensor):
         return all(value is first for value in values) and _is_plain(first)
@@ -291,10 +291,10 @@ def _is_plain(value: Any) -> bool:
 
 
 def _is_own(request: Request, own: DeviceSpec) -> bool:
-    """Whether a request means another device in every replica, or may mean that of the first one.
+    """Whether a request means a different device in every replica, or may mean that of the first one.
 
     Args:
-        request: What ``with device`` was given.
+        request: The argument of ``with device``.
         own: The device of the first replica.
     """
     if request is None:
@@ -307,17 +307,17 @@ def _is_own(request: Request, own: DeviceSpec) -> bool:
 
 
 def alike(graph: Any, devices: Sequence[str], given: Any) -> Alike | None:
-    """The replicas of a call that may be copied from the first one; None if each of them has to be traced.
+    """The replicas of a call that may be copied from the first one; None if each of them must be traced.
 
     Args:
-        graph: What is being built, if anything is.
+        graph: The current graph, if any.
         devices: The devices of the replicas.
         given: The arguments of all replicas.
     """
     inside: Any = graph
     while isinstance(inside, FunctionGraph) and not inside.is_function:
         inside = inside.outer
-    if not isinstance(inside, FunctionGraph) or here.tapes:  # no tf.function, whose graph can be made again
+    if not isinstance(inside, FunctionGraph) or here.tapes:  # not a tf.function, which can be traced again
         return None
     if len({parse_spec(name).device_type for name in devices}) != 1:
         return None

@@ -1,11 +1,11 @@
-"""``tf.distribute.cluster_resolver``: who the tasks of a program are, and which of them this process is.
+"""``tf.distribute.cluster_resolver``: the tasks of a cluster, and which of them this process is.
 
     TFConfigClusterResolver    TF_CONFIG={"cluster": {"worker": ["a:1", "b:1"]}, "task": {"type": "worker", "index": 1}}
-    SlurmClusterResolver       what Slurm says of its job step: SLURM_PROCID, SLURM_STEP_NODELIST ...
-    SimpleClusterResolver      what the program says itself
-    LaunchedClusterResolver    what torchrun and ``situs launch`` say: RANK, WORLD_SIZE, MASTER_ADDR, MASTER_PORT
+    SlurmClusterResolver       Slurm's variables: SLURM_PROCID, SLURM_STEP_NODELIST ...
+    SimpleClusterResolver      arguments of the program
+    LaunchedClusterResolver    variables of torchrun and ``situs launch``: RANK, WORLD_SIZE, MASTER_ADDR, MASTER_PORT
 
-`resolve()` is what a strategy asks where the program names none: ``TF_CONFIG`` comes before ``RANK``.
+A strategy calls `resolve()` if the program passes no resolver: ``TF_CONFIG`` takes precedence over ``RANK``.
 """
 
 from __future__ import annotations
@@ -22,10 +22,13 @@ from situs._src.base.export import export
 from situs._src.config.devices import list_logical_devices
 from situs._src.distribute.cluster_spec import ClusterSpec
 
+MOST = 2**20  # tasks of a cluster, and hosts
+DIGITS = 18  # of a number in the name of a host
+
 
 @export("distribute.cluster_resolver.ClusterResolver")
 class ClusterResolver:
-    """Who the tasks of a program are, and which of them this process is: what all resolvers have."""
+    """The tasks of a program, and which of them this process is: the base class of resolvers."""
 
     environment: str | None = ""
     task_type: str | None = None
@@ -33,11 +36,11 @@ class ClusterResolver:
     rpc_layer: str | None = None
 
     def cluster_spec(self) -> ClusterSpec:
-        """The tasks, as they are known now."""
+        """The tasks, as known now."""
         raise NotImplementedError
 
     def master(self, task_type: str | None = None, task_id: int | None = None, rpc_layer: str | None = None) -> str:
-        """The address of a task, by default of this one, with the protocol before it; "" if it is not known."""
+        """The address of a task, by default of this one, with the protocol as a prefix; "" if unknown."""
         kind = self.task_type if task_type is None else task_type
         number = self.task_id if task_id is None else task_id
         if kind is None or number is None:
@@ -47,7 +50,7 @@ class ClusterResolver:
     def num_accelerators(
         self, task_type: str | None = None, task_id: int | None = None, config_proto: Any = None
     ) -> dict[str, int]:
-        """How many devices of each kind besides the CPU a worker has; of this process, others are taken to be alike."""
+        """The number of devices of each kind besides the CPU on a worker; assumed equal for all."""
         found = len(list_logical_devices("GPU"))
         return {"GPU": found} if found else {}
 
@@ -58,16 +61,16 @@ def _url(address: str, rpc_layer: str | None) -> str:
 
 @export("distribute.cluster_resolver.SimpleClusterResolver")
 class SimpleClusterResolver(ClusterResolver):
-    """What the program says itself.
+    """A cluster described by the program.
 
     Args:
         cluster_spec: The tasks.
-        master: What `master` returns.
+        master: The result of `master`.
         task_type: The job of this process.
         task_id: The number of its task.
-        environment: Kept.
-        num_accelerators: For each kind of device how many a worker has.
-        rpc_layer: The protocol that `master` names.
+        environment: Stored.
+        num_accelerators: The number of devices of each kind on a worker.
+        rpc_layer: The protocol in the result of `master`.
     """
 
     def __init__(
@@ -91,7 +94,7 @@ class SimpleClusterResolver(ClusterResolver):
         return self._cluster_spec
 
     def master(self, task_type: str | None = None, task_id: int | None = None, rpc_layer: str | None = None) -> str:
-        """The address of a task that is named; else what was given as the master."""
+        """The address of a given task; by default the given master."""
         if task_type is not None and task_id is not None:
             return super().master(task_type, task_id, rpc_layer)
         return _url(self._master, rpc_layer or self.rpc_layer)
@@ -99,19 +102,19 @@ class SimpleClusterResolver(ClusterResolver):
     def num_accelerators(
         self, task_type: str | None = None, task_id: int | None = None, config_proto: Any = None
     ) -> dict[str, int]:
-        """What was given; else what this process has."""
+        """The given number; by default what this process has."""
         return super().num_accelerators() if self._accelerators is None else dict(self._accelerators)
 
 
 @export("distribute.cluster_resolver.TFConfigClusterResolver")
 class TFConfigClusterResolver(ClusterResolver):
-    """What the environment variable ``TF_CONFIG`` says.
+    """A cluster described by the environment variable ``TF_CONFIG``.
 
     Args:
-        task_type: The job of this process, in place of what is said there.
-        task_id: The number of its task, likewise.
-        rpc_layer: The protocol that `master` names, likewise.
-        environment: Kept.
+        task_type: The job of this process; overrides the variable.
+        task_id: The number of its task; overrides the variable.
+        rpc_layer: The protocol in the result of `master`; overrides the variable.
+        environment: Stored.
     """
 
     def __init__(
@@ -128,7 +131,7 @@ class TFConfigClusterResolver(ClusterResolver):
         kind = task.get("type") if task_type is None else task_type
         number = task.get("index") if task_id is None else task_id
         self.task_type = None if kind is None else str(kind)
-        self.task_id = None if number is None else int(number)
+        self.task_id = None if number is None else _whole("The index of the task of TF_CONFIG", number)
         self.rpc_layer = config.get("rpc_layer") if rpc_layer is None else rpc_layer
         self.environment = environment
 
@@ -137,7 +140,7 @@ class TFConfigClusterResolver(ClusterResolver):
         return ClusterSpec(_tf_config().get("cluster", {}))
 
     def master(self, task_type: str | None = None, task_id: int | None = None, rpc_layer: str | None = None) -> str:
-        """The address of a task; "" for a cluster of one, and where none is named."""
+        """The address of a task; "" for a cluster of one, and if there is none."""
         given = _tf_config().get("session_master")
         if given is not None:
             return str(given)
@@ -151,7 +154,7 @@ def _tf_config() -> dict[str, Any]:
     text = settings.tf_config()
     try:
         found = json.loads(text or "{}")
-    except json.JSONDecodeError as error:
+    except (ValueError, RecursionError) as error:
         raise ArgumentError(f"TF_CONFIG is no JSON: {error}. It is set to {shown(text)}.") from None
     if not isinstance(found, dict):
         raise ArgumentError(f"TF_CONFIG is a dictionary with a cluster and a task, got {shown(found)}.")
@@ -159,7 +162,7 @@ def _tf_config() -> dict[str, Any]:
 
 
 class LaunchedClusterResolver(ClusterResolver):
-    """What torchrun says: each process has a rank; only the address at which they meet is known."""
+    """A cluster started by torchrun: each process has a rank; only the rendezvous address is known."""
 
     def __init__(self) -> None:
         found = {name: os.environ.get(name, "") for name in ("RANK", "WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT")}
@@ -169,18 +172,17 @@ class LaunchedClusterResolver(ClusterResolver):
                 f"RANK says that this process is one of several, and {', '.join(missing)} is not set. torchrun and "
                 "`situs launch` set RANK, WORLD_SIZE, MASTER_ADDR and MASTER_PORT."
             )
-        try:
-            self.task_id, self._size = int(found["RANK"]), int(found["WORLD_SIZE"])
-            int(found["MASTER_PORT"])
-        except ValueError:
-            raise ArgumentError(f"RANK, WORLD_SIZE and MASTER_PORT are numbers, got {found}.") from None
-        if not 0 <= self.task_id < self._size:
+        self.task_id, self._size = (_whole(name, found[name]) for name in ("RANK", "WORLD_SIZE"))
+        if not self.task_id < self._size:
             raise ArgumentError(f"RANK is a number below WORLD_SIZE, got {self.task_id} of {self._size}.")
+        port = _whole("MASTER_PORT", found["MASTER_PORT"])
+        if not 0 < port < 2**16:
+            raise ArgumentError(f"MASTER_PORT is the number of a port, 1 to 65535, got {port}.")
         self.task_type = "worker"
         self._meeting = f"{found['MASTER_ADDR']}:{found['MASTER_PORT']}"
 
     def cluster_spec(self) -> ClusterSpec:
-        """As many workers as there are; the first has the address at which they meet, others are named by rank."""
+        """All workers; the first has the rendezvous address, others are named by rank."""
         return ClusterSpec({"worker": [self._meeting, *(f"rank-{rank}" for rank in range(1, self._size))]})
 
 
@@ -189,19 +191,19 @@ class LaunchedClusterResolver(ClusterResolver):
 
 @export("distribute.cluster_resolver.SlurmClusterResolver")
 class SlurmClusterResolver(ClusterResolver):
-    """What Slurm says of the job step that this process belongs to.
+    """A cluster described by the Slurm job step of this process.
 
     Args:
-        jobs: For each job how many tasks it has; by default all tasks are workers.
+        jobs: The number of tasks of each job; by default all tasks are workers.
         port_base: The port of the first task of a node; the others of the node have the next ones.
-        gpus_per_node: How many cards a node has; by default as many as this process sees.
-        gpus_per_task: How many of them a task uses; by default they are dealt out evenly.
-        tasks_per_node: How many tasks a node has, or a dictionary of nodes; by default what Slurm says.
-        auto_set_gpu: Whether ``CUDA_VISIBLE_DEVICES`` is set to the cards of this task.
-        rpc_layer: The protocol that `master` names.
+        gpus_per_node: The number of GPUs of a node; by default as many as this process sees.
+        gpus_per_task: The number of GPUs of a task; by default they are divided evenly.
+        tasks_per_node: The number of tasks of a node, or a dictionary of nodes; by default from Slurm.
+        auto_set_gpu: Whether to set ``CUDA_VISIBLE_DEVICES`` to the GPUs of this task.
+        rpc_layer: The protocol in the result of `master`.
 
     Raises:
-        RuntimeError: Slurm does not say enough, or tasks and cards do not add up.
+        RuntimeError: Slurm's variables are incomplete, or tasks and GPUs do not add up.
     """
 
     def __init__(
@@ -214,8 +216,9 @@ class SlurmClusterResolver(ClusterResolver):
         auto_set_gpu: bool = True,
         rpc_layer: str = "grpc",
     ) -> None:
-        self._rank = int(_slurm("PROCID"))
-        self._jobs = dict(jobs) if jobs is not None else {"worker": int(_slurm("STEP_NUM_TASKS"))}
+        self._rank = _whole("SLURM_PROCID", _slurm("PROCID"))
+        tasks = _whole("SLURM_STEP_NUM_TASKS", _slurm("STEP_NUM_TASKS")) if jobs is None else 0
+        self._jobs = {"worker": tasks} if jobs is None else dict(jobs)
         self._port_base, self._sets_cards, self.rpc_layer = port_base, auto_set_gpu, rpc_layer
         if isinstance(tasks_per_node, Mapping):
             self._nodes = dict(tasks_per_node)
@@ -226,7 +229,9 @@ class SlurmClusterResolver(ClusterResolver):
             else:
                 counts = [int(tasks_per_node)] * len(hosts)
             self._nodes = dict(zip(hosts, counts, strict=False))
-        most = max(self._nodes.values())
+        most = max(self._nodes.values(), default=0)
+        if most < 1:
+            raise StateError(f"Slurm names no node with a task: {shown(self._nodes)}.")
         self._node_cards = _cards_of_node() if gpus_per_node is None else gpus_per_node
         self._task_cards = self._node_cards // most if gpus_per_task is None else gpus_per_task
         if most * self._task_cards > self._node_cards:
@@ -237,9 +242,11 @@ class SlurmClusterResolver(ClusterResolver):
         asked, there = sum(self._jobs.values()), sum(self._nodes.values())
         if asked != there:
             raise StateError(f"Requested {asked} tasks but only {there} were assigned.")
+        if self._rank >= there:
+            raise StateError(f"SLURM_PROCID is the number of a task, and there are {there}; it is {self._rank}.")
 
     def cluster_spec(self) -> ClusterSpec:
-        """The tasks; they are on the nodes in the order of these, and belong to the jobs in the order of these."""
+        """The tasks; they are assigned to nodes and jobs in order."""
         tasks: list[tuple[str, str]] = []
         for host, count in sorted(self._nodes.items()):
             for number in range(count):
@@ -258,14 +265,27 @@ class SlurmClusterResolver(ClusterResolver):
         return ClusterSpec(found)
 
     def get_task_info(self) -> tuple[str | None, int | None]:
-        """The job and the number of this task; they are known when the cluster has been asked for."""
+        """The job and the number of this task; known after `cluster_spec` was called."""
         return self.task_type, self.task_id
 
     def num_accelerators(
         self, task_type: str | None = None, task_id: int | None = None, config_proto: Any = None
     ) -> dict[str, int]:
-        """How many cards a task has."""
+        """How many GPUs a task has."""
         return {"GPU": self._task_cards}
+
+
+def _whole(what: str, given: object) -> int:
+    """A number from 0 to `MOST`, given as one or as its digits.
+
+    Raises:
+        InvalidArgumentError: it is something else.
+    """
+    if isinstance(given, str) and re.fullmatch(r" *[0-9]{1,18} *", given):
+        given = int(given)
+    if type(given) is not int or not 0 <= given <= MOST:
+        raise ArgumentError(f"{what} is a whole number from 0 to {MOST}, got {shown(given)}.")
+    return given
 
 
 def _slurm(name: str) -> str:
@@ -283,7 +303,7 @@ def _cards_of_node() -> int:
 
 
 def expand_hostlist(text: str) -> list[str]:
-    """The hosts that a list of Slurm's stands for.
+    """The hosts of a Slurm host list.
 
     Example:
         >>> expand_hostlist("n[1-2,08-10],m,k[3]")
@@ -296,6 +316,8 @@ def expand_hostlist(text: str) -> list[str]:
             raise ArgumentError(f"Invalid hostlist format {text!r}: {part!r} is neither a name nor a range.")
         prefix, ranges = match.groups()
         found += [prefix] if ranges is None else [prefix + number for number in _numbers(ranges, text)]
+        if len(found) > MOST:
+            raise ArgumentError(f"A hostlist names at most {MOST} hosts, got {shown(text)}.")
     return found
 
 
@@ -305,11 +327,13 @@ def _numbers(ranges: str, text: str) -> Iterator[str]:
         if match is None:
             raise ArgumentError(f"Invalid hostlist format {text!r}: {each!r} is no range of numbers.")
         first, last = match.group(1), match.group(2) or match.group(1)
+        if max(len(first), len(last)) > DIGITS or int(last) - int(first) >= MOST:
+            raise ArgumentError(f"A hostlist names at most {MOST} hosts, got {shown(text)}.")
         yield from (str(number).zfill(len(first)) for number in range(int(first), int(last) + 1))
 
 
 def expand_tasks_per_node(text: str) -> list[int]:
-    """How many tasks nodes have, as Slurm writes it.
+    """The number of tasks of nodes, in Slurm's notation.
 
     Example:
         >>> expand_tasks_per_node("3(x2),2,1")
@@ -320,12 +344,15 @@ def expand_tasks_per_node(text: str) -> list[int]:
         match = re.fullmatch(r"(\d+)(?:\(x(\d+)\))?", part)
         if match is None:
             raise ArgumentError(f"Invalid tasks-per-node list format {text!r}: {part!r} is no number of tasks.")
-        found += [int(match.group(1))] * int(match.group(2) or 1)
+        tasks, nodes = (_whole("A number of Slurm's tasks per node", each) for each in (match[1], match[2] or "1"))
+        if max(tasks, nodes) > MOST:
+            raise ArgumentError(f"At most {MOST} nodes and tasks per node can be, got {shown(text)}.")
+        found += [tasks] * nodes
     return found
 
 
 def resolve() -> ClusterResolver:
-    """The resolver for what the environment says: ``TF_CONFIG``, else ``RANK``, else a cluster of no tasks."""
+    """The resolver for the environment: ``TF_CONFIG``, else ``RANK``, else a cluster without tasks."""
     if settings.tf_config() is None and os.environ.get("RANK"):
         return LaunchedClusterResolver()
     return TFConfigClusterResolver()

@@ -3,7 +3,7 @@
     ClusterSpec({"worker": ["10.0.0.1:2222", "10.0.0.2:2222"]})         a job is a list of addresses,
     ClusterSpec({"worker": {1: "10.0.0.2:2222"}, "ps": ["..."]})        or the addresses of some of its tasks
 
-It says who there is, and nothing of who this process is: `cluster_resolver` does.
+It lists the tasks, but does not say which one this process is: `cluster_resolver` does.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ class ClusterSpec:
             ``ClusterDef``; or another ``ClusterSpec``.
 
     Raises:
-        TypeError: it is none of them.
+        TypeError: it is something else.
 
     Example:
         >>> import situs as tf
@@ -66,7 +66,7 @@ class ClusterSpec:
         return list(self._jobs)
 
     def as_dict(self) -> dict[str, list[str | None] | dict[int, str]]:
-        """For each job a list of addresses; a dictionary where numbers are left out."""
+        """For each job a list of addresses; a dictionary if task numbers are not consecutive."""
         found: dict[str, list[str | None] | dict[int, str]] = {}
         for name, tasks in self._jobs.items():
             is_dense = bool(tasks) and max(tasks) + 1 == len(tasks)
@@ -103,7 +103,7 @@ class ClusterSpec:
         return tasks[task_index]
 
     def job_tasks(self, job_name: str) -> list[str | None]:
-        """The addresses of a job's tasks by their numbers; None for numbers that are left out."""
+        """The addresses of a job's tasks by number; None for missing numbers."""
         tasks = self._job(job_name)
         return [tasks.get(number) for number in range(max(tasks, default=-1) + 1)]
 
@@ -115,15 +115,26 @@ class ClusterSpec:
 
 def _word(given: Any, what: str) -> str:
     if isinstance(given, bytes):
-        return given.decode()
+        return given.decode(errors="replace")
     if not isinstance(given, str):
         raise DTypeError(f"{what} {given!r} must be bytes or unicode")
     return given
 
 
+def _number(job: Any, given: Any) -> int:
+    """The number of a task; a string in JSON."""
+    try:
+        number = int(given)
+    except (TypeError, ValueError, OverflowError):
+        number = -1
+    if not 0 <= number < 2**31:
+        raise ArgumentError(f"The tasks of job {shown(job)} have numbers from 0, got {shown(given)}.")
+    return number
+
+
 def _tasks(job: Any, tasks: Any) -> dict[int, str]:
     if isinstance(tasks, Mapping):
-        pairs = [(int(number), address) for number, address in tasks.items()]
+        pairs = [(_number(job, number), address) for number, address in tasks.items()]
     elif isinstance(tasks, Sequence) and not isinstance(tasks, (str, bytes)):
         pairs = list(enumerate(tasks))
     else:

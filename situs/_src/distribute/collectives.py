@@ -1,11 +1,11 @@
-"""The ops that workers run together: what `workers` does, as ops for eager code, functions and gradients.
+"""Collective ops: the functions of `workers`, as ops for eager code, functions and gradients.
 
     all_reduce(values)      the sums over workers       gradient: the sums of gradients
-    from_chief(value)       the chief's value           for first values of variables
+    from_chief(value)       the chief's value           for initial values of variables
     gather(value, axis)     all values, joined
 
-Every worker has to run the same ones in the same order. Eager code does so by itself; in functions effects happen in
-the order of the program, and these ops are effects.
+Every worker has to run the same collectives in the same order. Eager code does so naturally; in functions, side effects
+happen in program order, and collectives count as side effects.
 """
 
 from __future__ import annotations
@@ -89,7 +89,7 @@ _gather.stops_gradients()
 
 
 def all_reduce(values: Sequence[Any], options: CommunicationOptions | None = None) -> list[Any]:
-    """The sums over workers of tensors of any dtypes, in few transfers."""
+    """Sums tensors of any dtypes over workers, in few transfers."""
     options = options or CommunicationOptions()
     found: dict[int, Any] = {}
     by_dtype: dict[Any, list[int]] = {}
@@ -107,10 +107,10 @@ def all_reduce(values: Sequence[Any], options: CommunicationOptions | None = Non
 
 
 def from_chief(value: Any) -> Any:
-    """The value that the chief has."""
+    """The chief's value (broadcast)."""
     return _from_chief(value)
 
 
 def gather(value: Any, axis: int = 0) -> Any:
-    """The values of all workers, joined along an axis, along which their sizes may differ."""
+    """The values of all workers, concatenated along an axis, along which their sizes may differ."""
     return _gather(value, axis=axis)

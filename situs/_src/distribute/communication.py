@@ -1,8 +1,8 @@
-"""How values go between workers: ``CommunicationOptions``.
+"""Communication between workers: ``CommunicationOptions``.
 
-AUTO    between cards of their own by NCCL, else through the hosts
-RING    through the hosts, by gloo
-NCCL    between cards, which every worker must have
+AUTO    NCCL if every worker has a GPU of its own, otherwise gloo
+RING    gloo, through the hosts
+NCCL    between GPUs; every worker must have one
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Any
 from situs._src.base.errors import ArgumentError, shown
 from situs._src.base.export import export
 
-PACK_BYTES = 16 * 2**20  # of one transfer, where a program does not say
+PACK_BYTES = 16 * 2**20  # of one transfer, by default
 
 
 @export(
@@ -21,7 +21,7 @@ PACK_BYTES = 16 * 2**20  # of one transfer, where a program does not say
     "distribute.experimental.CollectiveCommunication",
 )
 class CommunicationImplementation(enum.Enum):
-    """What carries values between workers."""
+    """The communication library between workers."""
 
     AUTO = "AUTO"
     RING = "RING"
@@ -30,12 +30,12 @@ class CommunicationImplementation(enum.Enum):
 
 @export("distribute.experimental.CommunicationOptions")
 class CommunicationOptions:
-    """How values go between workers.
+    """How values are sent between workers.
 
     Args:
-        bytes_per_pack: How large a transfer may be; 0 for the default.
+        bytes_per_pack: The maximum size of a transfer; 0 for the default.
         timeout_seconds: How long to wait for the other workers; None for ``SITUS_WORKER_WAIT``.
-        implementation: What carries them.
+        implementation: The communication library.
 
     Raises:
         ValueError: one of them is out of range.
@@ -61,7 +61,7 @@ class CommunicationOptions:
         self.timeout_seconds = timeout_seconds
 
     def merged(self, other: CommunicationOptions | None) -> CommunicationOptions:
-        """These options, and what others say in their place."""
+        """These options, overridden by others."""
         if other is None:
             return self
         auto = other.implementation is CommunicationImplementation.AUTO

@@ -1,6 +1,6 @@
-"""Which strategy holds, and which replica this thread is: what ``tf.distribute.get_strategy`` and its like ask.
+"""The current strategy, and the replica of this thread: ``tf.distribute.get_strategy`` and the like.
 
-outside             the default strategy, in whose one replica every program runs
+outside             the default strategy, with a single replica
 strategy.scope()    that strategy, in the cross-replica context
 strategy.run(fn)    inside fn: that strategy, in the context of one replica
 """
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 class Entered(NamedTuple):
-    """Where a thread is: in a strategy's scope, and as one of its replicas or as none."""
+    """The state of a thread: in a strategy's scope, and as one of its replicas or none."""
 
     strategy: Any
     replica: Any  # a ReplicaContext; None in the cross-replica context
@@ -31,7 +31,7 @@ class Entered(NamedTuple):
 class _Stack(threading.local):
     def __init__(self) -> None:
         self.entered: tuple[Entered, ...] = ()
-        self.saves = False  # what is traced will be saved, for one replica
+        self.saves = False  # tracing for a saved model, for one replica
         self.opened: AbstractContextManager[Strategy] | None = None  # by `experimental_set_strategy`
 
 
@@ -50,16 +50,16 @@ def current() -> Entered:
 
 @export("distribute.get_strategy")
 def get_strategy() -> Strategy:
-    """The strategy that holds here; outside of all scopes the default one, which has one replica."""
+    """The current strategy; outside of all scopes the default one, which has one replica."""
     return current().strategy  # type: ignore[no-any-return]
 
 
 @export("distribute.experimental_set_strategy")
 def experimental_set_strategy(strategy: Strategy | None) -> None:
-    """Lets a strategy hold from here on, as if all that follows were in its ``scope()``: for notebooks.
+    """Enters a strategy from here on, as if all that follows were in its ``scope()``: for notebooks.
 
     Args:
-        strategy: The strategy; None for none from here on.
+        strategy: The strategy; None to leave it.
 
     Raises:
         RuntimeError: It is called inside of a scope.
@@ -82,24 +82,24 @@ def experimental_set_strategy(strategy: Strategy | None) -> None:
 
 @export("distribute.has_strategy")
 def has_strategy() -> bool:
-    """Whether a strategy other than the default one holds here."""
+    """Whether the current strategy is not the default one."""
     return bool(stack.entered) and not stack.entered[-1].strategy.is_default
 
 
 @export("distribute.get_replica_context")
 def get_replica_context() -> Any:
-    """The replica that calls this; None in the cross-replica context, as inside of ``strategy.scope()``."""
+    """The current replica; None in the cross-replica context, as inside ``strategy.scope()``."""
     return current().replica
 
 
 @export("distribute.in_cross_replica_context")
 def in_cross_replica_context() -> bool:
-    """Whether what is done here is done for all replicas together."""
+    """Whether this thread is in the cross-replica context."""
     return current().replica is None
 
 
 def replica_number() -> int | None:
-    """The number of the replica that this thread is; None for threads that are none of a strategy."""
+    """The number of this thread's replica; None for threads that are not replicas."""
     if not stack.entered or stack.entered[-1].replica is None:
         return None
     return stack.entered[-1].replica._number  # type: ignore[no-any-return]
@@ -107,7 +107,7 @@ def replica_number() -> int | None:
 
 @contextmanager
 def saving() -> Iterator[None]:
-    """No strategy holds in here, and of its variables there is the first component alone: so functions are saved."""
+    """A context without a strategy, in which variables have only their first component: for saving functions."""
     before = stack.entered, here.replica, stack.saves
     stack.entered, here.replica, stack.saves = (), None, True
     try:
@@ -117,10 +117,10 @@ def saving() -> Iterator[None]:
 
 
 def differs(what: str) -> None:
-    """Notes that a replica asks for something that no other replica gets: it is not made by copying another one.
+    """Records that a replica asked for something specific to it: it cannot be a copy of another one.
 
     Args:
-        what: What it asked for.
+        what: What was asked for.
     """
     replica = stack.entered[-1].replica if stack.entered else None
     if replica is not None and replica.thread is not None and replica.thread.alike is not None:
@@ -128,7 +128,7 @@ def differs(what: str) -> None:
 
 
 def _told_number() -> int | None:
-    """The number of the replica, told to somebody who computes with it."""
+    """The number of the replica, for a program that computes with it."""
     differs("the number of its replica")
     return replica_number()
 

@@ -1,7 +1,7 @@
-"""Losses of a replica's part of a batch, so that their sum over replicas is the mean over the whole batch.
+"""Scaling the losses of a replica's shard so that their sum over replicas is the mean over the global batch.
 
 batch of 8 over 2 replicas      compute_average_loss([4 losses])    their sum / 8
-regularization                  scale_regularization_loss(loss)     loss / 2, for all replicas have the same
+regularization                  scale_regularization_loss(loss)     loss / 2, because all replicas have the same one
 """
 
 from __future__ import annotations
@@ -24,15 +24,15 @@ from situs._src.ops.reduce import reduce_sum
 def compute_average_loss(
     per_example_loss: ArrayLike, sample_weight: ArrayLike | None = None, global_batch_size: Any = None
 ) -> Tensor:
-    """The sum of losses, divided by the number of examples of the whole batch.
+    """The sum of losses, divided by the global batch size.
 
     Args:
         per_example_loss: A loss for each example.
         sample_weight: A weight for each example.
-        global_batch_size: The number of examples; by default how many losses there are, times the number of replicas.
+        global_batch_size: The number of examples; by default the number of losses times the number of replicas.
 
     Raises:
-        RuntimeError: It is called for all replicas together, and not by one.
+        RuntimeError: it is called in the cross-replica context.
     """
     replicas = _replicas("compute_average_loss")
     losses = convert_to_tensor(per_example_loss)
@@ -64,7 +64,7 @@ def scale_regularization_loss(regularization_loss: ArrayLike) -> Tensor:
         regularization_loss: The losses, which are the same in all replicas.
 
     Raises:
-        RuntimeError: It is called for all replicas together, and not by one.
+        RuntimeError: it is called in the cross-replica context.
     """
     replicas = _replicas("scale_regularization_loss")
     total = reduce_sum(convert_to_tensor(regularization_loss))

@@ -1,12 +1,12 @@
-"""``tf.distribute.MultiWorkerMirroredStrategy``: the replicas of several processes, kept the same.
+"""``tf.distribute.MultiWorkerMirroredStrategy``: replicas in several processes, kept in sync.
 
-every process                    runs the same program, with its part of the input
+every process                    runs the same program, on its shard of the input
 replicas of one process          as under MirroredStrategy: threads, or parts of one graph
-between processes                `collectives`: sums of gradients, values to be reduced or gathered
+between processes                `collectives`: all-reduce of gradients, reducing and gathering values
 
-variables       the chief's first values; every process has components for its replicas
-input           a batch is for all replicas: each process takes its part of it, or reads files of its own
-checkpoints     are the chief's; reading variables that are added up where they are read takes all workers
+variables       initialized by the chief; every process has components for its replicas
+input           a batch is for all replicas: each process takes its shard, or reads its own files
+checkpoints     written by the chief; reading on-read variables requires all workers
 """
 
 from __future__ import annotations
@@ -32,16 +32,17 @@ from situs._src.ops.slices import IndexedSlices
 from situs._src.variables.eager import Variable
 
 _TRAINING_JOBS = ("chief", "worker")
+_ALONE = Member("worker", 0, "localhost:0")  # if there is no cluster
 
 
 class MultiWorkerExtended(StrategyExtended):
-    """What libraries ask of a strategy, over several processes.
+    """``strategy.extended`` for several processes.
 
     Args:
         strategy: The strategy.
         devices: The devices of this process's replicas.
-        group: The workers; None for a cluster of one.
-        options: How values go between them.
+        group: The workers; None for a single one.
+        options: How values are sent between them.
     """
 
     experimental_between_graph = True
@@ -54,17 +55,17 @@ class MultiWorkerExtended(StrategyExtended):
 
     @property
     def workers(self) -> int:
-        """How many processes there are."""
+        """The number of processes."""
         return 1 if self._group is None else self._group.size
 
     @property
     def worker_number(self) -> int:
-        """Which of them this is."""
+        """The number of this one."""
         return 0 if self._group is None else self._group.rank
 
     @property
     def should_checkpoint(self) -> bool:  # type: ignore[override]
-        """Whether this process writes what all have: the chief does."""
+        """Whether this process writes checkpoints: the chief does."""
         return self.worker_number == 0
 
     @property
@@ -72,11 +73,16 @@ class MultiWorkerExtended(StrategyExtended):
         """The same for summaries."""
         return self.worker_number == 0
 
+    @property
+    def exchanges(self) -> bool:
+        """Whether values are reduced and gathered: with several replicas, or a single one with NCCL."""
+        return super().exchanges or self._group is not None
+
     def _in_multi_worker_mode(self) -> bool:
         return self.workers > 1
 
     def barrier(self) -> None:
-        """Waits until all workers are here."""
+        """Waits for all workers."""
         if self._group is not None:
             self._group.barrier()
 
@@ -88,13 +94,13 @@ class MultiWorkerExtended(StrategyExtended):
     def reduce_rows(
         self, op: ReduceOp, rows: Sequence[Sequence[Any]], options: CommunicationOptions | None = None
     ) -> list[Any]:
-        """For each place in lists of values, one list a replica, the sum or the mean over all workers."""
+        """For each position in lists of values, one list per replica, the sum or the mean over all workers."""
         if self._group is None:
             return super().reduce_rows(op, rows, options)
         columns = list(zip(*rows, strict=True))
         sums: list[Any] = [None] * len(columns)
         together = [list(range(len(columns)))] if here.graph is None else buckets(columns, packed_up_to=None)
-        for places in together:  # in the same order everywhere; each as soon as its values are there
+        for places in together:  # in the same order everywhere; each as soon as its values are available
             own = [[row[place] for place in places] for row in rows]
             parts = own[0] if len(own) == 1 else super().reduce_rows(ReduceOp.SUM, own, options)
             with device(self.worker_devices[0]):
@@ -103,7 +109,7 @@ class MultiWorkerExtended(StrategyExtended):
         return sums
 
     def across(self, values: Sequence[Any], options: CommunicationOptions | None = None) -> list[Any]:
-        """The sums of values over workers; rows of all of them are put one after another."""
+        """The sums of values over workers; sparse rows of all of them are concatenated."""
         if self._group is None:
             return list(values)
         dense = [number for number, value in enumerate(values) if not isinstance(value, IndexedSlices)]
@@ -116,28 +122,29 @@ class MultiWorkerExtended(StrategyExtended):
         return [found[number] for number in range(len(values))]
 
     def from_first(self, value: Any) -> Any:
-        """What the first replica of the chief has, of the values of this process's replicas."""
+        """The value of the chief's first replica."""
         first = super().from_first(value)
         return first if self._group is None else collectives.from_chief(first)
 
     def joined(self, value: Any, axis: int) -> Any:
-        """The values of all workers, joined."""
+        """The values of all workers, concatenated."""
         return value if self._group is None else collectives.gather(value, axis)
 
 
 @export("distribute.MultiWorkerMirroredStrategy")
 class MultiWorkerMirroredStrategy(Strategy):
-    """Replicas in several processes, each with variables of its own, which are kept the same.
+    """Mirrored replicas in several processes, each with its own copy of the variables, kept in sync.
 
-    Every process runs the same program. Who they are is said by ``TF_CONFIG``, by torchrun or ``situs launch``, or by a
-    resolver; where nothing is said, there is one process.
+    Every process runs the same program. The cluster is described by ``TF_CONFIG``, by torchrun or ``situs launch``, or
+    by a resolver; without any, there is one process. A cluster of one exchanges nothing, unless NCCL is requested: then
+    its values go through NCCL like those of several workers.
 
     Args:
-        cluster_resolver: Who the workers are, and which of them this is.
-        communication_options: How values go between them, and how long one waits for the others.
+        cluster_resolver: Describes the workers, and which of them this is.
+        communication_options: How values are sent between them, and the timeout.
 
     Raises:
-        DeadlineExceededError: Workers did not come; they are named.
+        DeadlineExceededError: workers are missing; the message names them.
     """
 
     def __init__(
@@ -150,23 +157,24 @@ class MultiWorkerMirroredStrategy(Strategy):
             raise DTypeError(f"`communication_options` are tf.distribute's CommunicationOptions, got {shown(options)}.")
         self.cluster_resolver = cluster_resolver or resolve()
         members, rank = _members(self.cluster_resolver)
-        group = workers.join(members, rank) if len(members) > 1 else None
+        asked = options.implementation is CommunicationImplementation.NCCL and members != [_ALONE]
+        group = workers.join(members, rank) if len(members) > 1 or asked else None
         super().__init__(MultiWorkerExtended(self, _devices(), group, options))
         self.first_replica = rank * self.extended.replicas_here
 
     @property
     def num_replicas_in_sync(self) -> int:
-        """How many replicas all processes have together."""
+        """The number of replicas of all processes together."""
         return self.extended.replicas_here * self.extended.workers
 
 
 @export("distribute.experimental.MultiWorkerMirroredStrategy")
 class ExperimentalMultiWorkerMirroredStrategy(MultiWorkerMirroredStrategy):
-    """The same, with the arguments that it had at first.
+    """The same, with its older arguments.
 
     Args:
-        communication: What carries values between workers.
-        cluster_resolver: Who the workers are, and which of them this is.
+        communication: The communication library.
+        cluster_resolver: Describes the workers, and which of them this is.
     """
 
     def __init__(
@@ -178,10 +186,10 @@ class ExperimentalMultiWorkerMirroredStrategy(MultiWorkerMirroredStrategy):
 
 
 def _members(resolver: ClusterResolver) -> tuple[list[Member], int]:
-    """The workers, the chief first, and which of them this process is; it alone where no other is named.
+    """The workers, the chief first, and the rank of this process; this one alone if there is no cluster.
 
     Raises:
-        ValueError: the cluster has parameter servers, or this process is none of its tasks.
+        ValueError: the cluster has parameter servers, or this process is not one of its tasks.
     """
     cluster = resolver.cluster_spec()
     if "ps" in cluster.jobs:
@@ -189,7 +197,7 @@ def _members(resolver: ClusterResolver) -> tuple[list[Member], int]:
             f"MultiWorkerMirroredStrategy has a chief and workers, and no parameter servers; the cluster is {cluster}."
         )
     if not cluster or resolver.task_type == "evaluator":
-        return [Member("worker", 0, "localhost:0")], 0
+        return [_ALONE], 0
     members = [
         Member(job, number, cluster.task_address(job, number))
         for job in _TRAINING_JOBS
@@ -206,12 +214,12 @@ def _members(resolver: ClusterResolver) -> tuple[list[Member], int]:
 
 
 def _devices() -> tuple[str, ...]:
-    """The devices of this process's replicas: its cards, of which processes of one machine have a part each."""
+    """The devices of this process's replicas: its GPUs, of which processes of one machine have a share each."""
     cards = list_logical_devices("GPU")
     if not cards:
         return devices_of(["/device:CPU:0"])
     number, count = int(os.environ.get("LOCAL_RANK", "0")), int(os.environ.get("LOCAL_WORLD_SIZE", "1"))
-    if count > 1 and any(each.is_card for each in process.devices()):  # each process makes up virtual ones of its own
+    if count > 1 and any(each.is_card for each in process.devices()):  # each process has its own virtual ones
         each = len(cards) // count
         cards = cards[number * each : (number + 1) * each] if each else [cards[number % len(cards)]]
     return devices_of([card.name for card in cards])

@@ -1,14 +1,15 @@
-"""Values that travel together: buckets, in the order in which they are ready, and the ops that pack them.
+"""Gradient buckets: values that are reduced together, in the order in which they are ready, and the ops that pack them.
 
     backward      layer 3 | layer 2 | layer 1 |
     reductions              bucket 0 (layer 3)  | bucket 1 (layers 2, 1)
 
-A model's gradients are few transfers, and not one: while the first layers' gradients are being computed, those of the
-last ones are on their way. The first bucket is small, so that something moves soon; the others are as large as
-transfers are quick with. A small model has one bucket. What is large is not copied to be packed: it goes by itself.
+A model's gradients are reduced in a few transfers: while the gradients of the first layers are still being computed,
+those of the last layers are already being reduced. The first bucket is small, so that communication starts early; the
+others are large enough for full bandwidth. A small model has one bucket. A large value is not copied into a bucket, but
+sent on its own.
 
-In a graph, values are ready in the order of the operations that make them; in eager code gradients are, by habit, in
-the order of layers, so the last is taken to be the first.
+In a graph, values are ready in the order of the operations that produce them; in eager code, gradients usually come in
+the order of layers, so the last one is assumed to be ready first.
 """
 
 from __future__ import annotations
@@ -29,18 +30,18 @@ from situs._src.ops.slices import IndexedSlices
 
 FIRST_BYTES = 2**20  # of the first bucket
 BUCKET_BYTES = 25 * 2**20  # of the others
-PACKED_UP_TO = 2**20  # elements of a value that is copied to be packed
+PACKED_UP_TO = 2**16  # elements of a value that is packed: a larger one costs more to copy than to send
 
 
 def buckets(columns: Sequence[Sequence[Any]], packed_up_to: int | None = PACKED_UP_TO) -> list[list[int]]:
-    """Which values travel together, by their places in a replica's list: the first bucket is ready first.
+    """Which values are sent together, by position in a replica's list: the first bucket is available first.
 
     Args:
-        columns: For each place, the values of all replicas.
-        packed_up_to: How many elements a value that is not alone may have; None for any number.
+        columns: For each position, the values of all replicas.
+        packed_up_to: The maximum number of elements of a value that is packed; None for any number.
     """
     found: list[list[int]] = []
-    filled: dict[Any, tuple[list[int], int]] = {}  # the bucket of each dtype that is not full
+    filled: dict[Any, tuple[list[int], int]] = {}  # the open bucket of each dtype
     for place in sorted(range(len(columns)), key=lambda place: ready_at(columns[place][0], place)):
         counts = [elements_of(value) for value in columns[place]]
         count = None if None in counts else max(number for number in counts if number is not None)
@@ -60,13 +61,13 @@ def buckets(columns: Sequence[Sequence[Any]], packed_up_to: int | None = PACKED_
 
 
 def ready_at(value: Any, place: int) -> int:
-    """A number that is less for what is ready earlier."""
+    """A sort key: smaller if a value is available earlier."""
     first = value.values if isinstance(value, IndexedSlices) else value
     return first.op.index if isinstance(first, SymbolicTensor) else -place
 
 
 def elements_of(value: Any) -> int | None:
-    """How many elements a value has; None for rows, and where that is not known."""
+    """The number of elements of a value; None for sparse rows, and if unknown."""
     return None if isinstance(value, IndexedSlices) else value.shape.num_elements()
 
 
@@ -110,10 +111,10 @@ def _unpack_gradient(grads: list[Any], *, shapes: tuple[tuple[int, ...], ...]) -
 
 
 def packed(values: Sequence[Any]) -> Any:
-    """Values of one dtype as one buffer, where the device scope says."""
+    """Packs values of one dtype into a buffer, on the device of the current scope."""
     return _pack(list(values))
 
 
 def unpacked(buffer: Any, shapes: Sequence[TensorShape]) -> list[Any]:
-    """The values that were packed into a buffer, whose shapes are known."""
+    """Unpacks values of known shapes from a buffer."""
     return _unpack.many(buffer, shapes=tuple(tuple(shape.as_list()) for shape in shapes))

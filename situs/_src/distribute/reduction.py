@@ -1,9 +1,9 @@
-"""The values of all replicas as one: sums and means over devices.
+"""Reducing the values of all replicas: sums and means over devices.
 
     sum_over([a on GPU:0, b on GPU:1], "GPU:0")     copied there, and added
 
-What replicas reduce is in few buffers by then (`packing`): each goes to the device that adds, and from there to the
-devices of replicas, which take it apart.
+Values have been packed into a few buffers by then (`packing`): each is copied to the reducing device, and the sum from
+there to the devices of the replicas, which unpack it.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from situs._src.base.devices.scope import device
+from situs._src.base.dtype import float64
 from situs._src.base.errors import ArgumentError
 from situs._src.base.export import export
 from situs._src.base.tensor import read
@@ -28,17 +29,17 @@ from situs._src.ops.slices import IndexedSlices
 
 @export("distribute.ReduceOp")
 class ReduceOp(enum.Enum):
-    """How the values of replicas become one."""
+    """How the values of replicas are reduced."""
 
     SUM = "SUM"
     MEAN = "MEAN"
 
 
 def as_reduce_op(given: Any) -> ReduceOp:
-    """A way to reduce, given itself or by its name.
+    """A reduction, given itself or by name.
 
     Raises:
-        ValueError: it is not one.
+        ValueError: there is no such reduction.
     """
     if isinstance(given, str):
         given = given.upper()
@@ -53,7 +54,7 @@ class CrossDeviceOps:
     """How values of several devices are reduced.
 
     Args:
-        reduce_to_device: Where sums are computed; by default on the first device.
+        reduce_to_device: The device that computes sums; by default the first one.
     """
 
     def __init__(self, reduce_to_device: Any = None) -> None:
@@ -66,7 +67,7 @@ class CrossDeviceOps:
             return divided(total, len(values)) if op is ReduceOp.MEAN else total
 
     def reduced_all(self, op: ReduceOp, rows: Sequence[Sequence[Any]], to: str) -> list[Any]:
-        """For each place in lists of values, one list a replica, the sum or the mean, on a device."""
+        """For each position in lists of values, one list per replica, the sum or the mean, on a device."""
         return [self.reduced(op, column, to) for column in zip(*rows, strict=True)]
 
 
@@ -85,7 +86,7 @@ class ReductionToOneDevice(CrossDeviceOps):
 
 @export("distribute.NcclAllReduce")
 class NcclAllReduce(CrossDeviceOps):
-    """The default: values of one process are added on its first device.
+    """The default: values of one process are summed on its first device.
 
     Args:
         num_packs: Accepted for TensorFlow's programs.
@@ -97,7 +98,7 @@ class NcclAllReduce(CrossDeviceOps):
 
 @export("distribute.HierarchicalCopyAllReduce")
 class HierarchicalCopyAllReduce(CrossDeviceOps):
-    """The same here: the devices of one process are added on the first.
+    """The same in Situs: the values of one process are summed on its first device.
 
     Args:
         num_packs: Accepted for TensorFlow's programs.
@@ -108,7 +109,7 @@ class HierarchicalCopyAllReduce(CrossDeviceOps):
 
 
 def summed(values: Sequence[Any]) -> Any:
-    """The sum of values, where the device scope says; rows are put one after another."""
+    """The sum of values, on the device of the current scope; sparse rows are concatenated."""
     if any(isinstance(value, IndexedSlices) for value in values):
         slices = [value for value in values if isinstance(value, IndexedSlices)]
         if len(slices) == len(values):
@@ -119,7 +120,7 @@ def summed(values: Sequence[Any]) -> Any:
 
 
 def bytes_of(value: Any) -> int | None:
-    """How many bytes a value has, as far as its shape is known."""
+    """The bytes of a value, as far as its shape is known."""
     if isinstance(value, IndexedSlices):
         parts = bytes_of(value.values), bytes_of(value.indices)
         return None if None in parts else sum(parts)  # type: ignore[arg-type]
@@ -128,31 +129,29 @@ def bytes_of(value: Any) -> int | None:
 
 
 def divided(value: Any, by: int) -> Any:
-    """A sum divided by a number."""
+    """A sum divided by a number; of integers it has a fraction, as in TensorFlow."""
     if isinstance(value, IndexedSlices):
         return IndexedSlices(divided(value.values, by), value.indices, value._dense_shape)
-    return divide(value, cast(by, value.dtype)) if value.dtype.is_floating else value // by
+    return divide(value, cast(by, value.dtype))
 
 
 def reduced_within(
     op: ReduceOp, values: Sequence[Any], axis: Any, across: Callable[[Sequence[Any]], list[Any]] = list
 ) -> Any:
-    """The sum or the mean of values along an axis, and over replicas: of all elements alike.
+    """The sum or the mean of values along an axis and over replicas, weighting all elements equally.
 
     Args:
-        op: Which.
-        values: The values of this process's replicas. Scalars, which have no axis, are one element each.
+        op: The reduction.
+        values: The values of this process's replicas. Scalars, which have no axis, count as one element each.
         axis: The axis.
-        across: From values to their sums over workers.
+        across: Sums values over workers.
     """
     tensors = [convert_to_tensor(read(value)) for value in values]
     sums = [tensor if tensor.shape.rank == 0 else reduce_sum(tensor, axis) for tensor in tensors]
     total = summed(sums)
     if op is ReduceOp.SUM:
         return across([total])[0]
-    counts = [
-        cast(size(tensor), total.dtype) / cast(size(each), total.dtype)
-        for tensor, each in zip(tensors, sums, strict=True)
-    ]
-    total, count = across([total, summed(counts)])
+    kind = total.dtype if total.dtype.is_floating or total.dtype.is_complex else float64
+    counts = [cast(size(tensor), kind) / cast(size(each), kind) for tensor, each in zip(tensors, sums, strict=True)]
+    total, count = across([cast(total, kind), summed(counts)])
     return total / count

@@ -1,21 +1,23 @@
-"""Calling a function for every replica: each in a thread of its own; they meet where replicas have to agree.
+"""Calling a function once per replica, each in its own thread; merge calls synchronize them.
 
     run(strategy, fn)
-      replica 0   fn(...)  --> merge_call --.                    .--> goes on --> done
-      replica 1   fn(...)  --> merge_call ---+-- the function ---+--> goes on --> done
-                                                 for all of them
+      replica 0   fn(...)  --> merge_call --.                    .--> continues --> done
+      replica 1   fn(...)  --> merge_call ---+-- merge function -+--> continues --> done
+                                                 once, for all
 
-Where ops run at once, replicas run side by side. While a graph is built, and when a function is called for the first
-time, one runs at a time, in their order, up to the next meeting. So graphs are the same every time; and what a
-program makes when it is first called, such as the variables of an optimizer, the first replica has made before the
-second looks.
+In eager code, replicas run in parallel. While a graph is being built, and when a function is called for the first
+time, they run one at a time, in order, up to the next merge call. So graphs are deterministic, and whatever a
+program creates in its first call, such as the variables of an optimizer, has been created by the first replica before
+the second one needs it.
 
-Where a graph is built, replicas that are alike are not all called (`distribute.alike`): the first one runs in the
-thread of the call, and what it does between meetings is copied for the others.
+While a graph is being built, identical replicas are not all called (`distribute.alike`): the first one runs in the
+calling thread, and its ops between merge calls are copied for the others.
 
-The variables that replicas make are made by whoever comes first, for all: the n-th of one replica is the n-th of all.
+Variables that replicas create are created by the first one to get there, for all: the n-th variable of one replica is
+the n-th of all.
 
-A replica that fails ends the others at their next meeting. The error is its own, with a note of which replica it was.
+If a replica fails, the others end at their next merge call. Its own error is raised, with a note of which replica it
+was.
 """
 
 from __future__ import annotations
@@ -45,14 +47,14 @@ class _Cancelled(BaseException):
 
 
 class _Inherited:
-    """What a thread has of the one that starts it: its graph, scopes and tapes, and what it is doing.
+    """The state that a thread inherits from its parent: graph, scopes and tapes.
 
     Args:
-        states: The states of threads that are kept; by default all that a new thread has to have.
+        states: The inherited thread-local states; by default all that a new thread needs.
     """
 
     def __init__(self, states: Sequence[Any] | None = None) -> None:
-        self._graph, self._scope, self._tapes = here.graph, here.scope, here.tapes
+        self.graph, self._scope, self._tapes = here.graph, here.scope, here.tapes
         self.states = self._thread_states() if states is None else states
         self._values = [_copied(vars(state)) for state in self.states]
         self._tracer = tracing.owner() if here.graph is not None else None
@@ -62,15 +64,15 @@ class _Inherited:
         return found if here.graph is None else [*found, here.graph.building]
 
     def enter(self) -> None:
-        """Takes it over, in the new thread."""
+        """Applies it, in the new thread."""
         for state, values in zip(self.states, self._values, strict=True):
             vars(state).update(_copied(values))
-        build_into(self._graph, self._scope)
+        build_into(self.graph, self._scope)
         record_on(self._tapes)
         tracing.adopt(self._tracer)
 
     def leave(self) -> None:
-        """Lets go of it, in the new thread."""
+        """Resets it, in the new thread."""
         tracing.adopt(None)
         record_on(())
         build_into(None, ROOT)
@@ -81,7 +83,7 @@ def _copied(values: dict[str, Any]) -> dict[str, Any]:
 
 
 class _Made:
-    """The variables that replicas of one call have made, in order."""
+    """The variables that replicas of one call have created, in order."""
 
     def __init__(self) -> None:
         self.variables: list[Any] = []
@@ -92,11 +94,11 @@ class Replica(threading.Thread):
     """One replica of a call.
 
     Args:
-        number: Which.
+        number: Its number.
         place: Its context.
-        fn: What it calls.
-        inherited: What it has of the thread that started it.
-        made: The variables that replicas of this call make.
+        fn: The function to call.
+        inherited: The state inherited from the parent thread.
+        made: The variables that replicas of this call create.
     """
 
     def __init__(self, number: int, place: Any, fn: Callable[[], Any], inherited: _Inherited, made: _Made) -> None:
@@ -107,24 +109,24 @@ class Replica(threading.Thread):
         self.request: tuple[Callable[..., Any], tuple[Any, ...], dict[str, Any]] | None = None
         self.answer: Any = None
         self.created = 0  # variables
-        self.alike: Alike | None = None  # what makes copies of it, if the others are that
-        self.leads: Callable[..., Any] | None = None  # what it calls for a meeting, where it runs in the thread of all
+        self.alike: Alike | None = None  # makes copies of it, if the others are copies
+        self.leads: Callable[..., Any] | None = None  # called at a merge call, if it runs in the calling thread
         self._fn, self._inherited, self._made = fn, inherited, made
-        self._variables = 0  # that it has asked for
+        self._variables = 0  # that it has requested
         self._go, self._stopped = threading.Event(), threading.Event()
         self._cancelled = False
 
     def resume(self) -> None:
-        """Lets it go on."""
+        """Resumes it."""
         self._stopped.clear()
         self._go.set()
 
     def wait(self) -> None:
-        """Waits until it has ended or asks for a meeting."""
+        """Waits until it has ended or reached a merge call."""
         self._stopped.wait()
 
     def cancel(self) -> None:
-        """Ends it where it waits."""
+        """Cancels it where it waits."""
         self._cancelled = True
         self._go.set()
 
@@ -143,7 +145,7 @@ class Replica(threading.Thread):
                     self._inherited.leave()
         except _Cancelled:
             pass
-        except BaseException as error:  # also what ends a program: the thread that waits raises it
+        except BaseException as error:  # also SystemExit etc.: the waiting thread raises it
             self.error = error
         finally:
             self._stopped.set()
@@ -158,7 +160,7 @@ class Replica(threading.Thread):
             return self._fn()
 
     def variable(self, strategy: Any, make: Callable[[], Any]) -> Any:
-        """The next variable of this replica: made now, for all replicas, if no other has asked for it before."""
+        """The next variable of this replica: created now, for all replicas, if no other has requested it before."""
         with self._made.lock:
             number, self._variables = self._variables, self._variables + 1
             if number == len(self._made.variables):
@@ -171,11 +173,16 @@ class Replica(threading.Thread):
             return self._made.variables[number]
 
     def meet(self, fn: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """Waits for the other replicas; what a function gave that was called for all. To be called by the replica."""
+        """Waits for the other replicas; returns the result of the merge call. To be called by the replica."""
         if here.tapes:
             context.differs("a meeting that a tape records")
-        if self.alike is not None and here.graph is not self.alike.graph:
-            context.differs("a meeting inside a branch, a loop or another function")
+        if here.graph is not self._inherited.graph:
+            raise StateError(
+                "Replicas meet (merge_call(), all_reduce(), all_gather(), an optimizer that applies gradients) in the "
+                "function that strategy.run() calls, and this is inside of another graph: a branch or a loop on "
+                "tensors, or a tf.function that it calls. Give that tf.function itself to strategy.run(), or let the "
+                "replicas meet outside of the branch."
+            )
         if self.leads is not None:
             return self.leads(fn, args, kwargs)
         self.request = fn, args, kwargs
@@ -194,17 +201,17 @@ def run_replicas(
     one_by_one: bool = False,
     alike: Alike | None = None,
 ) -> Any:
-    """Calls a function for each replica, and returns what they gave, regrouped.
+    """Calls a function for each replica, and returns their results, regrouped.
 
     Args:
         strategy: The strategy.
         places: The contexts of replicas.
-        functions: What each calls.
-        one_by_one: Whether one runs at a time, up to the next meeting; so it is while a graph is built.
+        functions: The function of each.
+        one_by_one: Whether one runs at a time, up to the next merge call, as while a graph is built.
         alike: Copies what the first of them does for the others; None if each of them is called.
 
     Raises:
-        TraceAgain: the replicas turned out not to be alike.
+        TraceAgain: the replicas turned out to differ.
     """
     if isinstance(here.graph, FunctionGraph) and here.graph.replicas is None:
         here.graph.replicas = Replicas()
@@ -241,15 +248,15 @@ def _end(replicas: Sequence[Replica]) -> None:
 
 
 class _Led:
-    """A call whose first replica runs in this thread, and is copied; the others begin if they turn out to differ.
+    """A call whose first replica runs in this thread, and is copied; the others are started if they turn out to differ.
 
-    At a meeting the thread leaves the first replica for a while: what it does then, it does where the call was made.
+    At a merge call the thread leaves the first replica's context, and works in that of the caller.
 
     Args:
         strategy: The strategy.
         replicas: The replicas.
         alike: Makes the copies.
-        inherited: What the others have of this thread, if they begin.
+        inherited: The state that the others inherit, if they are started.
     """
 
     def __init__(self, strategy: Any, replicas: Sequence[Replica], alike: Alike, inherited: _Inherited) -> None:
@@ -258,11 +265,11 @@ class _Led:
         self._outside = _Inherited([state for state in inherited.states if state is not hooks._creation])
         self._entered = context.stack.entered, here.replica
         self._seen = here.graph.version
-        self._raised: BaseException | None = None  # by a meeting, and not by the replica
+        self._raised: BaseException | None = None  # by a merge call, not by the replica
         replicas[0].alike, replicas[0].leads = alike, self._meeting
 
     def run(self) -> Any:
-        """Calls the function, and returns what all replicas gave, regrouped."""
+        """Calls the function, and returns the results of all replicas, regrouped."""
         first = self._replicas[0]
         try:
             try:
@@ -274,12 +281,12 @@ class _Led:
                 raise
             finally:
                 here.asked = None
-            if self._raised is not None:  # and the program took no notice
+            if self._raised is not None:  # and the program has swallowed it
                 raise self._raised
             self._come_as_far()
             waiting = [replica for replica in self._replicas if replica.request is not None]
             if waiting:
-                _meet(self._strategy, self._replicas, waiting)  # which says that the first one is missing
+                _meet(self._strategy, self._replicas, waiting)  # raises: the first one is missing
         finally:
             _end(self._replicas)
         alike = self._alike
@@ -287,7 +294,7 @@ class _Led:
         return regroup(results)
 
     def _meeting(self, fn: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """What the first replica gets of a meeting, at which it has come."""
+        """The first replica's part of the result of a merge call."""
         first = self._replicas[0]
         inside = _Inherited(self._outside.states)
         before = context.stack.entered, here.replica, here.asked
@@ -311,7 +318,7 @@ class _Led:
         return first.answer
 
     def _come_as_far(self) -> None:
-        """Brings the others to where the first replica is: as copies, or by themselves."""
+        """Brings the others to the same point as the first replica: by copying, or by running them."""
         of_node = here.graph.replicas.of_node
         of_node.update((node.name, 0) for node in here.graph.operations_since(self._seen))
         others = self._replicas[1:]
@@ -319,14 +326,14 @@ class _Led:
             if self._alike.settled():
                 self._alike.copy(of_node)
                 return
-            self._alike = self._replicas[0].alike = None  # nothing was copied yet: the others begin
+            self._alike = self._replicas[0].alike = None  # nothing was copied yet: the others are started
             for replica in others:
                 replica.start()
         _go_on(others, one_by_one=True)
 
 
 def _go_on(replicas: Sequence[Replica], one_by_one: bool) -> None:
-    """Lets all replicas go on to their next meeting, or to their end; raises what one of them raised."""
+    """Resumes all replicas up to their next merge call, or to their end; raises what one of them raised."""
     alive = [replica for replica in replicas if replica.is_alive()]
     for replica in alive:
         replica.request = None

@@ -1,12 +1,12 @@
-"""Which part of a dataset a worker reads: the policies of ``tf.data.experimental.AutoShardPolicy``.
+"""Sharding of datasets: the policies of ``tf.data.experimental.AutoShardPolicy``.
 
     TFRecordDataset(files).shuffle(100).batch(32)
         FILE, worker 1 of 2     TFRecordDataset(files.shard(2, 1)).shuffle(100).batch(32)
     from_tensor_slices(files).shuffle(10).interleave(TFRecordDataset)
         FILE, worker 1 of 2     from_tensor_slices(files).shard(2, 1).shuffle(10).interleave(TFRecordDataset)
 
-A dataset is a tree of nodes that know what they were made with, so the tree is made again with other sources. Names of
-files are dealt out before they are shuffled: so no two workers read one file, whatever their shuffling makes of it.
+A dataset is a tree of nodes that know their arguments, so the tree can be rebuilt with other sources. File names
+are sharded before they are shuffled, so that no two workers read the same file, however they shuffle.
 """
 
 from __future__ import annotations
@@ -27,15 +27,15 @@ from situs._src.ops.constant import constant
 
 
 def of_worker(dataset: Dataset, workers: int, worker: int) -> Dataset | None:
-    """The dataset of one worker, by the policy of the dataset; None if each worker takes its part of every batch.
+    """The dataset of one worker, by the dataset's policy; None if each worker takes its part of every batch.
 
     Args:
         dataset: The dataset, which all workers have.
-        workers: How many there are.
-        worker: Which of them reads.
+        workers: The number of workers.
+        worker: The number of this one.
 
     Raises:
-        ValueError: files are to be dealt out, and the dataset reads none, or fewer than there are workers.
+        ValueError: files are to be sharded, and the dataset reads none, or fewer than there are workers.
     """
     policy = (
         getattr(getattr(dataset.options(), "experimental_distribute", None), "auto_shard_policy", None)
@@ -51,7 +51,7 @@ def of_worker(dataset: Dataset, workers: int, worker: int) -> Dataset | None:
         )
     names = [found for stage in stages_of(dataset._node) if (found := _names(stage)) is not None]
     counts = [node.cardinality(Binding()) for node in names if not node.symbols]
-    too_few = [count for count in counts if 0 <= count < workers]  # less than 0: not known, or without end
+    too_few = [count for count in counts if 0 <= count < workers]  # negative: unknown or infinite
     if not counts or too_few:
         if policy is AutoShardPolicy.FILE:
             what = "no files" if not counts else f"{min(too_few)} file{'s' if min(too_few) != 1 else ''}"
@@ -64,14 +64,14 @@ def of_worker(dataset: Dataset, workers: int, worker: int) -> Dataset | None:
 
 
 def _names(stage: Node) -> Node | None:
-    """The node that gives the names of files, of a node that lists or reads them; None for any other."""
+    """The node that yields the file names of a node that lists or reads them; None for any other."""
     if isinstance(stage, Files):
         return stage
     return stage.inputs[0] if _takes_names(stage) else None
 
 
 def _takes_names(node: Node) -> bool:
-    """Whether the elements that a node takes are names of files: it reads them, or the datasets that it makes do."""
+    """Whether the inputs of a node are file names: it, or the datasets that it creates, reads them."""
     if isinstance(node, FileReader):
         return True
     made = node.function.returned if isinstance(node, (FlatMap, Interleave)) else ()
@@ -79,7 +79,7 @@ def _takes_names(node: Node) -> bool:
 
 
 def _with_own_files(node: Node, workers: int, worker: int, made: dict[int, Node]) -> Node:
-    """A node made again, with every n-th file only."""
+    """A node rebuilt with every n-th file only."""
     if id(node) in made:
         return made[id(node)]
     if isinstance(node, Files):
@@ -104,7 +104,7 @@ def _with_own_files(node: Node, workers: int, worker: int, made: dict[int, Node]
 
 
 def _listed(node: Files, workers: int, worker: int) -> Node:
-    """Files that fit a pattern: dealt out in the order of their names, and shuffled after that."""
+    """Files that match a pattern: sharded in the order of their names, and shuffled after that."""
     patterns, shuffles, seed = node.made_with[0]
     own = Shard(Files(patterns, False, None), workers, worker)
     if not shuffles:
@@ -113,7 +113,7 @@ def _listed(node: Files, workers: int, worker: int) -> Node:
 
 
 def compute_batch_size(dataset: Any) -> Any:
-    """The size of a dataset's batches, as far as it is known before they are made; -1 if it is not."""
+    """The batch size of a dataset, as far as known in advance; -1 if unknown."""
     sizes = {leaf.shape[0] for leaf in dataset._node.spec.leaves if leaf.shape.rank}
     stage = dataset._node
     while sizes == {None} and len(stage.inputs) == 1:

@@ -1,9 +1,9 @@
 """``tf.distribute.Strategy`` and its kinds within one process.
 
-Strategy                   what they share; as it is, the default strategy of one replica
-MirroredStrategy           a replica on each device, with variables of its own that are kept the same
+Strategy                   the base class; also the default strategy with one replica
+MirroredStrategy           a replica on each device, with its own copy of each variable, kept in sync
 OneDeviceStrategy          one replica on one device
-CentralStorageStrategy     a replica on each device, and variables on one
+CentralStorageStrategy     a replica on each device, and variables on one of them
 """
 
 from __future__ import annotations
@@ -15,12 +15,13 @@ from functools import cache, partial
 from typing import Any, NamedTuple
 from weakref import WeakKeyDictionary, WeakSet
 
-from situs._src.base.devices.scope import device, here
+from situs._src.autodiff.custom import with_gradient
+from situs._src.base.devices.scope import device, here, record_on
 from situs._src.base.devices.spec import parse_spec
 from situs._src.base.errors import ArgumentError, DTypeError, StateError, shown
 from situs._src.base.export import export
 from situs._src.base.tensor import read
-from situs._src.base.tree import flatten, pack_like
+from situs._src.base.tree import LEAF, flatten, pack_like, put_together, take_apart
 from situs._src.config.devices import get_soft_device_placement, list_logical_devices
 from situs._src.distribute import context, reduction
 from situs._src.distribute.alike import alike
@@ -34,21 +35,26 @@ from situs._src.distribute.values import DistributedValues, PerReplica, containe
 from situs._src.distribute.variables import AggregatingVariable, DistributedVariable, kind_of
 from situs._src.ir.graph.function import FunctionGraph
 from situs._src.ir.graph.replicas import Reduction, Replicas
+from situs._src.ir.graph.tensor import SymbolicTensor
 from situs._src.ops.array import identity
+from situs._src.ops.array import shape as shape_of
 from situs._src.ops.constant import convert_to_tensor
-from situs._src.ops.join import concat
+from situs._src.ops.constant import range as range_of
+from situs._src.ops.cumulative import cumsum
+from situs._src.ops.gather import gather
+from situs._src.ops.join import concat, stack
 from situs._src.ops.slices import IndexedSlices
 from situs._src.placement import options as options_of_placement
 from situs._src.tracing.function import Function, functions_run_eagerly
 from situs._src.tracing.trace import TraceAgain
 from situs._src.variables.creators import variable_creator_scope
 from situs._src.variables.eager import Variable
-from situs._src.variables.replication import VariableSynchronization, settled
+from situs._src.variables.replication import VariableAggregation, VariableSynchronization, settled, strategies
 
 
 @export("distribute.ReplicaContext")
 class ReplicaContext:
-    """What the function that a strategy runs may ask of its replica.
+    """The replica context inside ``strategy.run``.
 
     Args:
         strategy: The strategy.
@@ -72,10 +78,14 @@ class ReplicaContext:
         return self._strategy.num_replicas_in_sync
 
     @property
-    def replica_id_in_sync_group(self) -> int:
-        """The number of this replica."""
+    def replica_id_in_sync_group(self) -> Any:
+        """The number of this replica, a tensor."""
         context.differs("the number of its replica")
-        return self._strategy.first_replica + self._number
+        number = self._strategy.first_replica + self._number
+        if self._strategy.is_default:
+            return convert_to_tensor(number)
+        with device(self._name):
+            return convert_to_tensor(number)
 
     @property
     def devices(self) -> tuple[str, ...]:
@@ -98,11 +108,16 @@ class ReplicaContext:
         """Calls a function once for all replicas, in the cross-replica context.
 
         Args:
-            merge_fn: Called with the strategy, and with what replicas give as ``PerReplica`` values.
-            args: What this replica gives.
-            kwargs: The same, by name.
+            merge_fn: Called with the strategy, and with the replicas' arguments as ``PerReplica`` values.
+            args: The arguments of this replica.
+            kwargs: The keyword arguments of this replica.
         """
         given = tuple(args), dict(kwargs or {})
+        if context.current().replica is not self:
+            raise StateError(
+                "merge_call(), all_reduce() and all_gather() of a replica are for the function that strategy.run() "
+                "calls, while it runs; this is not in there. Ask tf.distribute.get_replica_context() in that function."
+            )
         if self.thread is not None:
             return self.thread.meet(merge_fn, *given)
         before = context.stack.entered
@@ -113,20 +128,50 @@ class ReplicaContext:
             context.stack.entered = before
 
     def all_reduce(self, reduce_op: Any, value: Any, options: Any = None) -> Any:
-        """The values of all replicas as one, which every replica gets.
+        """Reduces the values of all replicas; every replica gets the result.
 
-        One tensor that all replicas give, the same object, is everybody's value already, and stays what it is: so it
-        is in TensorFlow.
+        If all replicas pass the same tensor object, it is returned unchanged, as in TensorFlow.
 
         Args:
             reduce_op: ``SUM`` or ``MEAN``.
             value: A tensor, or a structure of them.
-            options: How values go between workers.
+            options: How values are sent between workers.
         """
         op = as_reduce_op(reduce_op)
-        if self._strategy.num_replicas_in_sync == 1:
+        if not self._strategy.extended.exchanges:
             return value
         values = [_as_value(leaf) for leaf in flatten(value)]
+
+        def gradient(*grads: Any) -> list[Any]:  # of a sum over replicas, whatever each of them makes of it
+            return list(self.all_reduce(op, list(grads), options))
+
+        return pack_like(value, self._together(partial(self._reduced, op, options), values, gradient))
+
+    def _together(
+        self, compute: Callable[[list[Any]], list[Any]], values: list[Any], gradient: Callable[..., list[Any]]
+    ) -> list[Any]:
+        """What replicas compute together, in which a tape sees one operation with a gradient of its own.
+
+        The tape of a replica sees its own part only, and what the others make of the results has gradients, too.
+
+        Args:
+            compute: From the values of this replica to its results.
+            values: The values.
+            gradient: From the gradients of this replica's results to those of its values.
+        """
+        if not here.tapes or any(isinstance(value, IndexedSlices) for value in values):
+            results = compute(values)
+            strategies.collectives.update(result.op for result in results if isinstance(result, SymbolicTensor))
+            return results
+        tapes = record_on(())
+        try:
+            results = compute(values)
+        finally:
+            record_on(tapes)
+        return with_gradient(results, values, gradient)
+
+    def _reduced(self, op: ReduceOp, options: Any, values: list[Any]) -> list[Any]:
+        """The sums or means of values that replicas have, for this one."""
         is_alone = self._strategy.extended.replicas_here == 1  # no other device takes part: workers pack by themselves
         groups = [[place] for place in range(len(values))] if is_alone else buckets([[each] for each in values])
         sent = [
@@ -140,27 +185,60 @@ class ReplicaContext:
             else:
                 found[places[0]] = total if is_alone else _brought(total)
         found.update((place, _brought(values[place])) for place in shared)
-        return pack_like(value, [found[place] for place in range(len(values))])
+        return [found[place] for place in range(len(values))]
 
     def all_gather(self, value: Any, axis: int, options: Any = None) -> Any:
-        """The values of all replicas one after another along an axis, which every replica gets.
+        """Concatenates the values of all replicas along an axis; every replica gets the result.
 
         Args:
             value: A tensor, or a structure of them, whose sizes along the axis may differ.
             axis: The axis.
             options: Accepted for TensorFlow's programs.
         """
-        if self._strategy.num_replicas_in_sync == 1:
+        if not self._strategy.extended.exchanges:
             return value
 
-        def together(strategy: Strategy, each: Any) -> Any:
-            return _on_all(strategy, strategy.gather(each, axis))
+        def gathered(values: list[Any]) -> list[Any]:
+            return list(self.merge_call(partial(_gather_all, axis=axis), args=(values,)))
 
-        return self.merge_call(together, args=(value,))
+        def gradient(*grads: Any) -> list[Any]:
+            sizes = [shape_of(each)[axis] for each in values]
+            return list(self.merge_call(partial(_own_parts, axis=axis), args=(list(grads), stack(sizes)[None])))
+
+        values = [_as_value(leaf) for leaf in flatten(value)]
+        return pack_like(value, self._together(gathered, values, gradient))
+
+
+def _gather_all(strategy: Strategy, values: Sequence[Any], axis: int) -> Any:
+    """The values of all replicas, one after another, for each of them."""
+    return _on_all(strategy, [strategy.gather(each, axis) for each in values])
+
+
+def _own_parts(strategy: Strategy, grads: Sequence[Any], sizes: Any, axis: int) -> Any:
+    """The gradients of what replicas gave to be gathered: each gets its part of the sums.
+
+    Args:
+        strategy: The strategy.
+        grads: The gradients of what was gathered, of all replicas.
+        sizes: How long the values of a replica are along the axis: a row.
+        axis: The axis.
+    """
+    totals = _on_all(strategy, [strategy.reduce(ReduceOp.SUM, each) for each in grads])
+    ends = cumsum(strategy.gather(sizes, 0), 0)
+    parts = []
+    for number, name in enumerate(strategy.extended.worker_devices):
+        place = strategy.first_replica + number
+        with device(name):
+            found = []
+            for column, total in enumerate(select(totals, number)):
+                begin = ends[place - 1, column] if place else 0
+                found.append(gather(total, range_of(begin, ends[place, column]), axis=axis))
+        parts.append(found)
+    return regroup(parts)
 
 
 def _brought(value: Any) -> Any:
-    """A value on the device of this replica, an object of its own."""
+    """A copy of a value on the device of this replica."""
     if not isinstance(value, IndexedSlices):
         return identity(value)
     return IndexedSlices(identity(value.values), identity(value.indices), value._dense_shape)
@@ -169,17 +247,17 @@ def _brought(value: Any) -> Any:
 def _reduce_all(
     strategy: Strategy, sent: Sequence[Any], values: Sequence[Any], op: ReduceOp, options: CommunicationOptions | None
 ) -> tuple[list[Any], list[int]]:
-    """The sums or means of what replicas sent, on the first device: whoever needs them takes them from there.
+    """The sums or means of the replicas' values, on the first device, from where they are copied.
 
     Args:
         strategy: The strategy.
-        sent: What they sent, packed.
-        values: The same, as they have it.
+        sent: Their values, packed.
+        values: Their values.
         op: The sum or the mean.
-        options: How values go between workers.
+        options: How values are sent between workers.
 
     Returns:
-        The sums, and the places of values that were the same objects in all replicas.
+        The sums, and the positions of values that were the same objects in all replicas.
     """
     extended = strategy.extended
     rows = [[_as_value(value) for value in select(sent, number)] for number in range(extended.replicas_here)]
@@ -190,7 +268,7 @@ def _reduce_all(
 
 
 def _differs(value: Any) -> bool:
-    """Whether replicas have different objects where a structure of all of them has this."""
+    """Whether replicas have different objects at this part of a merged structure."""
     parts = (value.values, value.indices) if isinstance(value, IndexedSlices) else (value,)
     return any(isinstance(part, PerReplica) for part in parts)
 
@@ -198,13 +276,13 @@ def _differs(value: Any) -> bool:
 def _note_reduction(
     extended: StrategyExtended, row: Sequence[Any], sums: Sequence[Any], count: int, returned: bool
 ) -> None:
-    """Writes down what a reduction moves: in the graph that is being built, or in the log.
+    """Records the traffic of a reduction: in the current graph, or in the log.
 
     Args:
         extended: The strategy's.
         row: The values of one replica.
-        sums: What they became.
-        count: How many values are in them.
+        sums: The results.
+        count: The number of values in them.
         returned: Whether every replica gets the sums.
     """
     is_logged = here.graph is None and options_of_placement.current.log
@@ -230,7 +308,7 @@ def _note_reduction(
 
 
 def _on_all(strategy: Strategy, structure: Any) -> Any:
-    """Values for every replica, each on its device; rows stay where they are."""
+    """Values for every replica, each on its device; sparse rows are not copied."""
     names = strategy.extended.worker_devices
     return structure if len(names) == 1 else _on_each(structure, names)
 
@@ -247,11 +325,11 @@ def _on_each(structure: Any, names: Sequence[str]) -> Any:
 
 @export("distribute.StrategyExtended")
 class StrategyExtended:
-    """What libraries ask of a strategy.
+    """The API of strategies for libraries.
 
     Args:
         strategy: The strategy.
-        devices: Those of its replicas; empty for the default strategy.
+        devices: The devices of its replicas; empty for the default strategy.
         cross_device_ops: How values of devices are reduced.
         central: The device of variables, if they are on one.
     """
@@ -272,9 +350,9 @@ class StrategyExtended:
         self._devices = devices
         self._reducer = cross_device_ops or CrossDeviceOps()
         self._central = central
-        self._joint: WeakKeyDictionary[Function, Function] = WeakKeyDictionary()  # with all replicas in one graph
+        self._joint: WeakKeyDictionary[Function, Function] = WeakKeyDictionary()  # all replicas in one graph
         self._called: WeakSet[Any] = WeakSet()  # the code of functions that replicas have called
-        self._traced_each: WeakSet[Any] = WeakSet()  # and of those whose replicas turned out not to be alike
+        self._traced_each: WeakSet[Any] = WeakSet()  # and of those whose replicas turned out to differ
 
     @property
     def worker_devices(self) -> tuple[str, ...]:
@@ -288,29 +366,29 @@ class StrategyExtended:
 
     @property
     def replicas_here(self) -> int:
-        """How many replicas this process has."""
+        """The number of replicas of this process."""
         return max(len(self._devices), 1)
 
     @property
     def workers(self) -> int:
-        """How many processes there are."""
+        """The number of processes."""
         return 1
 
     @property
     def worker_number(self) -> int:
-        """Which of them this is."""
+        """The number of this one."""
         return 0
 
     def _in_multi_worker_mode(self) -> bool:
         return False
 
     def barrier(self) -> None:
-        """Waits until all workers are here."""
+        """Waits for all workers."""
 
     # Variables.
 
     def create(self, next_creator: Callable[..., Any], **kwargs: Any) -> Any:
-        """Makes a variable of the strategy, where ``tf.Variable`` was to make one."""
+        """Creates a variable of the strategy in place of a plain ``tf.Variable``."""
         if not self._devices:
             return next_creator(**kwargs)
         replica = context.get_replica_context()
@@ -322,6 +400,11 @@ class StrategyExtended:
         synchronization, aggregation, _ = settled(
             kwargs.get("synchronization"), kwargs.get("aggregation"), kwargs.get("trainable"), kwargs.get("name")
         )
+        if synchronization is VariableSynchronization.NONE:
+            raise ArgumentError(
+                "`NONE` variable synchronization mode is not supported with tf.distribute strategy: the variable "
+                f"{kwargs.get('name')!r} takes AUTO, ON_WRITE or ON_READ."
+            )
         is_central = self._central is not None and synchronization is not VariableSynchronization.ON_READ
         components: list[Any] = []
         for number, name in enumerate(self.parameter_devices if is_central else self.worker_devices):
@@ -334,19 +417,29 @@ class StrategyExtended:
             if not isinstance(made, Variable):
                 return made  # of a session's graph
             if not components:
+                if aggregation is VariableAggregation.MEAN and not is_central and not made.dtype.is_floating:
+                    self._check_mean(made)
                 self._first_component(made)
             components.append(made)
         kind = AggregatingVariable if is_central else kind_of(synchronization)
         return kind.made_of(self._strategy, components, aggregation)
 
+    def _check_mean(self, made: Variable) -> None:
+        """Raises if replicas would give a variable means that its dtype cannot hold."""
+        if self.exchanges:
+            raise ArgumentError(
+                f"The variable '{made.name}' of dtype {made.dtype.name} cannot take the mean of what replicas give it "
+                "(aggregation=MEAN), which is no integer: use a floating dtype, or another aggregation."
+            )
+
     def _first_component(self, made: Variable) -> None:
-        """What is to be done with the component of a new variable that the others are copied from."""
+        """Hook for the component of a new variable that the others are copied from."""
 
     @contextmanager
     def colocate_vars_with(self, colocate_with_variable: Any) -> Iterator[None]:
-        """A context in which variables are made beside another one."""
+        """A context in which variables are colocated with another one."""
         if self._devices and isinstance(colocate_with_variable, DistributedVariable):
-            yield  # a component is beside each of its components
+            yield  # components are always colocated
             return
         with device(colocate_with_variable.device):
             yield
@@ -365,16 +458,11 @@ class StrategyExtended:
     ) -> Any:
         """Calls a function for every replica; see `Strategy.run`.
 
-        A ``tf.function`` becomes one graph with all replicas in it, where they can meet: two that are traced one after
-        the other could not.
+        A ``tf.function`` becomes one graph with all replicas in it, where they can merge: separately traced ones could
+        not.
         """
         kwargs = dict(kwargs or {})
-        if (
-            isinstance(fn, Function)
-            and here.graph is None
-            and len(self.worker_devices) > 1
-            and not functions_run_eagerly()
-        ):
+        if isinstance(fn, Function) and len(self.worker_devices) > 1 and not functions_run_eagerly():
             return self._with_all_replicas(fn)(tuple(args), kwargs)
         places = [ReplicaContext(self._strategy, n, name) for n, name in enumerate(self.worker_devices)]
 
@@ -423,7 +511,7 @@ class StrategyExtended:
         kwargs: Mapping[str, Any] | None = None,
         group: bool = True,
     ) -> Any:
-        """Calls a function that changes a variable: for each component, in the cross-replica context."""
+        """Calls a function that updates a variable: for each component, in the cross-replica context."""
         args, kwargs = tuple(args), dict(kwargs or {})
         container = var if isinstance(var, DistributedVariable) else None
         if container is None or context.replica_number() is not None:
@@ -434,28 +522,33 @@ class StrategyExtended:
                 made.append(fn(component, *select(args, number), **select(kwargs, number)))
         return made[0] if group else regroup(made) if len(made) > 1 else made[0]
 
+    @property
+    def exchanges(self) -> bool:
+        """Whether values are reduced and gathered: there is more than one replica."""
+        return self._strategy.num_replicas_in_sync > 1
+
     def reduce_rows(
         self, op: ReduceOp, rows: Sequence[Sequence[Any]], options: CommunicationOptions | None = None
     ) -> list[Any]:
-        """For each place in lists of values, one list a replica, the sum or the mean, on the first device."""
+        """For each position in lists of values, one list per replica, the sum or the mean, on the first device."""
         return self._reducer.reduced_all(op, rows, self.worker_devices[0])
 
-    # Between processes: here there is one.
+    # Between processes: here there is only one.
 
     def across(self, values: Sequence[Any], options: CommunicationOptions | None = None) -> list[Any]:
         """The sums of values over workers."""
         return list(values)
 
     def from_first(self, value: Any) -> Any:
-        """What the first replica of all has, of the values of this process's replicas."""
+        """The value of the very first replica."""
         return select(value, 0)
 
     def joined(self, value: Any, axis: int) -> Any:
-        """The values of all workers, one after another along an axis."""
+        """The values of all workers, concatenated along an axis."""
         return value
 
     def reduce_to(self, reduce_op: Any, value: Any, destinations: Any, options: Any = None) -> Any:
-        """The values of replicas as one, on the devices of a variable, or on one that is named."""
+        """Reduces the values of replicas, to the devices of a variable or to a given one."""
         total = self._strategy.reduce(reduce_op, value)
         if len(parts := local_values(destinations)) > 1:
             return _on_each(total, [part.device for part in parts])
@@ -468,7 +561,7 @@ class StrategyExtended:
         return [self.reduce_to(reduce_op, *pair) for pair in value_destination_pairs]
 
     def value_container(self, value: Any) -> Any:
-        """The variable of a strategy that a component is part of; the value itself if it is part of none."""
+        """The strategy variable of a component; the value itself if it is not a component."""
         found = container_of(value)
         return value if found is None else found
 
@@ -479,16 +572,16 @@ class StrategyExtended:
 
 @export("distribute.Strategy")
 class Strategy:
-    """A program over several devices.
+    """A program on several devices.
 
     Args:
-        extended: Accepted for TensorFlow's programs; as it is, a strategy has one replica.
+        extended: Accepted for TensorFlow's programs; by itself, a strategy has one replica.
     """
 
     is_default = False
     first_replica = 0  # the number of this process's first replica among those of all processes
     cluster_resolver: ClusterResolver | None = None
-    can_update_apart = True  # whether replicas can change their variables without a meeting
+    can_update_apart = True  # whether replicas can update their variables without a merge call
 
     def __init__(self, extended: Any = None) -> None:
         if extended is not None and not isinstance(extended, StrategyExtended):
@@ -503,10 +596,10 @@ class Strategy:
 
     @contextmanager
     def scope(self) -> Iterator[Strategy]:
-        """A context in which variables are this strategy's, and which holds for all replicas together.
+        """A context in which variables belong to this strategy: the cross-replica context.
 
         Raises:
-            RuntimeError: another strategy holds already.
+            RuntimeError: another strategy is active.
         """
         self._check_is_for_all("scope() and run()")
         holds = context.stack.entered[-1].strategy if context.stack.entered else None
@@ -524,7 +617,7 @@ class Strategy:
             context.stack.entered = before
 
     def _check_is_for_all(self, what: str) -> None:
-        """Raises where one replica asks for what is done for all of them together."""
+        """Raises if it is called in a replica context instead of the cross-replica context."""
         entered = context.stack.entered[-1] if context.stack.entered else None
         if entered is not None and entered.strategy is self and entered.replica is not None:
             raise StateError(
@@ -548,7 +641,7 @@ class Strategy:
             options: Accepted for TensorFlow's programs.
 
         Returns:
-            What the calls returned, with ``PerReplica`` values where they differ.
+            The results of the calls, with ``PerReplica`` values where they differ.
         """
         if not callable(fn):
             raise DTypeError(f"Strategy.run takes a function, got {shown(fn)}.")
@@ -556,12 +649,12 @@ class Strategy:
             return self.extended.call_for_each_replica(fn, args, kwargs)
 
     def reduce(self, reduce_op: Any, value: Any, axis: Any = None) -> Any:
-        """The values of all replicas as one.
+        """Reduces the values of all replicas to one.
 
         Args:
             reduce_op: ``"SUM"`` or ``"MEAN"``.
             value: A ``PerReplica`` value, or a structure of them.
-            axis: Along which each of them is reduced as well; None for none.
+            axis: An axis along which each of them is reduced as well; None for none.
         """
         op = as_reduce_op(reduce_op)
         self._check_is_for_all("reduce() and gather()")
@@ -574,7 +667,7 @@ class Strategy:
             with device(extended.worker_devices[0]) if len(values) > 1 else device(""):
                 return reduction.reduced_within(op, values, axis, extended.across)
         if isinstance(value, DistributedValues) or len(extended.worker_devices) == 1:
-            if self.num_replicas_in_sync == 1:
+            if not extended.exchanges:
                 return values[0]
             rows = [[_as_value(each)] for each in values]
             sums = extended.reduce_rows(op, rows)
@@ -587,7 +680,7 @@ class Strategy:
         )
 
     def gather(self, value: Any, axis: int) -> Any:
-        """The values of all replicas one after another along an axis.
+        """Concatenates the values of all replicas along an axis.
 
         Args:
             value: A ``PerReplica`` value, or a structure of them, whose sizes along the axis may differ.
@@ -604,17 +697,26 @@ class Strategy:
 
     def experimental_local_results(self, value: Any) -> tuple[Any, ...]:
         """The values of the replicas of this process."""
-        return value.values if isinstance(value, DistributedValues) else (value,)
+        if isinstance(value, DistributedValues):
+            return value.values
+        form, leaves = take_apart(value, whole=lambda part: isinstance(part, DistributedValues))
+        if form is LEAF:
+            return (value,)
+        for leaf in leaves:
+            if isinstance(leaf, DistributedValues):
+                leaf.is_told = True
+        rows = [[_part(leaf, number) for leaf in leaves] for number in range(self.extended.replicas_here)]
+        return tuple(put_together(form, row) for row in rows)
 
     # Input.
 
     def experimental_distribute_dataset(self, dataset: Any, options: Any = None) -> Any:
         """A dataset whose elements are batches for the replicas: each batch of `dataset` is split among them."""
-        return distributed(self, dataset)
+        return distributed(self, dataset, options)
 
     def distribute_datasets_from_function(self, dataset_fn: Callable[[InputContext], Any], options: Any = None) -> Any:
         """A dataset whose elements are batches for the replicas, from a function that makes a dataset of these."""
-        return from_function(self, dataset_fn)
+        return from_function(self, dataset_fn, options)
 
     def experimental_distribute_values_from_function(self, value_fn: Callable[[Any], Any]) -> Any:
         """A value for each replica, from a function of a context that has its number."""
@@ -623,12 +725,31 @@ class Strategy:
         values = [value_fn(each) for each in contexts]
         if len(values) == 1:
             return values[0]
-        made = PerReplica(values)
-        made.is_told = True  # the function may have kept them
-        return made
+        form, first = take_apart(values[0])
+        columns = zip(*[first, *[_leaves_like(form, each) for each in values[1:]]], strict=True)
+        made = [PerReplica(column) for column in columns]
+        for each in made:
+            each.is_told = True  # the function may have kept them
+        return put_together(form, made)
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Strategy:
         return self
+
+
+def _part(leaf: Any, number: int) -> Any:
+    """What one replica has of a value; of a variable its component."""
+    return leaf._values[min(number, len(leaf._values) - 1)] if isinstance(leaf, DistributedValues) else leaf
+
+
+def _leaves_like(form: Any, structure: Any) -> list[Any]:
+    """The leaves of a structure that has to have a form."""
+    found, leaves = take_apart(structure)
+    if found != form:
+        raise ArgumentError(
+            "experimental_distribute_values_from_function() takes a function that returns structures of one form for "
+            f"all replicas, got {shown(structure)} after another one."
+        )
+    return leaves
 
 
 def _value_of(variable: Variable) -> Any:
@@ -656,7 +777,7 @@ class RunOptions(NamedTuple):
 
 @export("distribute.experimental.ValueContext")
 class ValueContext:
-    """For which replica a value is made.
+    """The replica that a value is created for.
 
     Args:
         replica_id_in_sync_group: Its number.
@@ -667,15 +788,21 @@ class ValueContext:
         self.replica_id_in_sync_group = replica_id_in_sync_group
         self.num_replicas_in_sync = num_replicas_in_sync
 
+    def __repr__(self) -> str:
+        return (
+            f"tf.distribute.ValueContext(replica id {self.replica_id_in_sync_group}, "
+            f" total replicas in sync: {self.num_replicas_in_sync})"
+        )
+
 
 class DefaultStrategy(Strategy):
-    """What holds where no other strategy does: one replica, which is the program itself."""
+    """The strategy outside of all scopes: one replica, which is the program itself."""
 
     is_default = True
 
     @contextmanager
     def scope(self) -> Iterator[Strategy]:
-        """A context in which this strategy holds: as if there were none."""
+        """A context in which this strategy is active: as if there were none."""
         yield self
 
     def run(
@@ -703,11 +830,11 @@ def devices_of(given: Any) -> tuple[str, ...]:
     """The full names of devices.
 
     Args:
-        given: Their names; None for all GPUs, or all CPUs where there is no GPU.
+        given: Their names; None for all GPUs, or all CPUs if there is no GPU.
 
     Raises:
-        ValueError: One of them is not there, and soft placement is off.
-        AssertionError: One is named twice.
+        ValueError: one of them does not exist, and soft placement is off.
+        AssertionError: one is named twice.
     """
     if not given:
         found = list_logical_devices("GPU") or list_logical_devices("CPU")
@@ -735,10 +862,10 @@ def _full(name: Any) -> str:
 
 @export("distribute.MirroredStrategy")
 class MirroredStrategy(Strategy):
-    """A replica on each of several devices, each with variables of its own, which are kept the same.
+    """A replica on each of several devices, each with its own copy of the variables, kept in sync.
 
     Args:
-        devices: The names of the devices; by default all GPUs, or all CPUs where there is no GPU.
+        devices: The names of the devices; by default all GPUs, or all CPUs if there is no GPU.
         cross_device_ops: How values of devices are reduced.
 
     Example:
@@ -770,11 +897,11 @@ class OneDeviceStrategy(Strategy):
 
 @export("distribute.experimental.CentralStorageStrategy")
 class CentralStorageStrategy(Strategy):
-    """A replica on each of several devices, with variables on one that all of them use.
+    """A replica on each of several devices, with variables on one device that all of them share.
 
     Args:
-        compute_devices: The devices of replicas; by default all GPUs, or the CPU where there is no GPU.
-        parameter_device: That of variables; by default the device of a single replica, else the CPU.
+        compute_devices: The devices of replicas; by default all GPUs, or the CPU if there is no GPU.
+        parameter_device: The device of variables; by default the device of a single replica, else the CPU.
     """
 
     can_update_apart = False

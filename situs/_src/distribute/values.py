@@ -1,9 +1,9 @@
-"""Values of which every replica has one: ``PerReplica``, and structures of them.
+"""Per-replica values: ``PerReplica``, and nested structures of them.
 
 regroup([{"loss": a}, {"loss": b}])         {"loss": PerReplica(a, b)}
 select({"loss": PerReplica(a, b)}, 1)       {"loss": b}
 
-A ``PerReplica`` goes through functions, loops and datasets as the tensors it is made of.
+A ``PerReplica`` is a composite tensor: it can be passed through functions, loops and datasets.
 """
 
 from __future__ import annotations
@@ -11,8 +11,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from situs._src.base.devices.scope import here
 from situs._src.base.export import export
 from situs._src.base.tree import flatten, pack_like
+from situs._src.ops.constant import convert_to_tensor
 from situs._src.tracing.spec import type_spec_from_value
 from situs._src.tracing.type_spec import CompositeTensor, TypeSpec
 
@@ -25,7 +27,7 @@ class DistributedValues:
         values: The values, in the order of replicas.
     """
 
-    is_told = False  # whether the program has got hold of the values themselves, and may use one in all replicas
+    is_told = False  # whether the program has accessed the values, and may use one in all replicas
 
     def __init__(self, values: Sequence[Any]) -> None:
         self._values = tuple(values)
@@ -57,7 +59,7 @@ class PerReplica(DistributedValues, CompositeTensor):
 
 
 class PerReplicaSpec(TypeSpec):
-    """The kind of a ``PerReplica``: those of its values."""
+    """The spec of a ``PerReplica``: those of its values."""
 
     __slots__ = ("_specs",)
 
@@ -84,7 +86,7 @@ class PerReplicaSpec(TypeSpec):
 
 
 def regroup(structures: Sequence[Any]) -> Any:
-    """One structure of what each replica has: ``PerReplica`` where they differ, what all have where they do not."""
+    """Merges one structure per replica: ``PerReplica`` where they differ, the common value where they do not."""
     first = structures[0]
     columns = zip(*map(flatten, structures), strict=True)
     return pack_like(first, [_joined(column) for column in columns])
@@ -96,22 +98,24 @@ def _joined(values: tuple[Any, ...]) -> Any:
         return containers[0]
     if all(value is values[0] for value in values[1:]):
         return values[0]
+    if here.graph is not None and all(type(value) in (bool, int, float) for value in values):
+        return PerReplica([convert_to_tensor(value) for value in values])  # a function returns tensors
     return PerReplica(values)
 
 
 def container_of(value: Any) -> Any:
-    """The variable of a strategy that a variable of one device is part of; None for other values."""
+    """The strategy variable of a component; None for other values."""
     found = getattr(value, "_distributed_container", None)
     return None if found is None else found()
 
 
 def local_values(value: Any) -> tuple[Any, ...]:
-    """The values of the replicas of this process; of anything else, it alone."""
+    """The values of the replicas of this process; for anything else, only itself."""
     return value._values if isinstance(value, DistributedValues) else (value,)
 
 
 def select(structure: Any, replica: int) -> Any:
-    """What one replica has of a structure. A variable stays whole: it knows which replica uses it."""
+    """One replica's part of a structure. A variable stays whole: it knows which replica uses it."""
     leaves = flatten(structure)
     if not any(isinstance(leaf, PerReplica) for leaf in leaves):
         return structure

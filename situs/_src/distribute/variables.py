@@ -1,23 +1,24 @@
-"""Variables of a strategy: one component for each device, which is what ops, tapes and graphs of a replica see.
+"""Variables of a strategy: one component per device, which is what the ops, tapes and graphs of a replica see.
 
     with strategy.scope():
         v = tf.Variable(1.0)            MirroredVariable: v:0 on GPU:0, v/replica_1:0 on GPU:1
 
-In the context of a replica it is its component. In the cross-replica context it is read on the device at hand, and an
-assignment changes all components.
+In a replica context it acts as its component. In the cross-replica context it is read on the current device, and an
+assignment updates all components.
 
-    MirroredVariable      all components have the same value; a change by replicas is aggregated first
-    SyncOnReadVariable    each replica changes its own; they become one where it is read for all
-    AggregatingVariable   one component for all replicas, on the device of parameters
+    MirroredVariable      all components have the same value; updates by replicas are aggregated first
+    SyncOnReadVariable    each replica updates its own; they are aggregated on a cross-replica read
+    AggregatingVariable   one component for all replicas, on the parameter device
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from copy import deepcopy
 from typing import Any
 
 from situs._src.base.devices.scope import device, generation, here
-from situs._src.base.errors import ArgumentError, StateError
+from situs._src.base.errors import ArgumentError, UnimplementedError, shown
 from situs._src.base.export import export
 from situs._src.base.tensor import Tensor, is_tensor, read
 from situs._src.distribute import context
@@ -25,26 +26,43 @@ from situs._src.distribute.reduction import ReduceOp, divided, summed
 from situs._src.distribute.values import DistributedValues, select
 from situs._src.ir.registry.op import Op
 from situs._src.ops.array import identity
-from situs._src.variables import state_ops
+from situs._src.ops.cast import cast
+from situs._src.ops.constant import convert_to_tensor
+from situs._src.ops.slices import IndexedSlices
+from situs._src.variables import scatter_ops, state_ops
 from situs._src.variables.eager import Variable
 from situs._src.variables.replication import VariableAggregation as Aggregation
 from situs._src.variables.replication import VariableSynchronization as Synchronization
 
+# Changes of rows that several replicas can make together, and those where one has to be chosen.
+_CHANGES_OF_ROWS = (
+    scatter_ops.scatter_add,
+    scatter_ops.scatter_sub,
+    scatter_ops.scatter_mul,
+    scatter_ops.scatter_div,
+)
+_CHOICES_OF_ROWS = (scatter_ops.scatter_update, scatter_ops.scatter_min, scatter_ops.scatter_max)
+
+
+def _of_first(strategy: Any, *values: Any) -> tuple[Any, ...]:
+    """What the first replica gives, for all."""
+    return tuple(strategy.extended.from_first(each) for each in values)
+
 
 class DistributedVariable(Variable, DistributedValues):
-    """A variable with components on several devices; it is made by `made_of`."""
+    """A variable with components on several devices; created by `made_of`."""
 
     _components: tuple[Variable, ...]
     _strategy: Any
 
     @classmethod
     def made_of(cls, strategy: Any, components: Sequence[Variable], aggregation: Aggregation) -> DistributedVariable:
-        """A variable whose components these are.
+        """A variable with these components.
 
         Args:
             strategy: The strategy.
             components: The variables of devices, in the order of replicas.
-            aggregation: How changes by replicas become one.
+            aggregation: How updates by replicas are aggregated.
         """
         made = object.__new__(cls)
         first = components[0]
@@ -66,7 +84,7 @@ class DistributedVariable(Variable, DistributedValues):
 
     @property
     def distribute_strategy(self) -> Any:
-        """The strategy that it was made under."""
+        """The strategy that it was created under."""
         return self._strategy
 
     def _component(self) -> Variable:
@@ -82,11 +100,11 @@ class DistributedVariable(Variable, DistributedValues):
     def _primary(self) -> Variable:
         return self._components[0]
 
-    # What a variable is asked, of the component at hand.
+    # Attributes of the current component.
 
     @property
     def device(self) -> str:
-        """The full name of the device that holds the component."""
+        """The full name of the component's device."""
         context.differs(f"the device of the variable '{self._name}'")
         return self._component().device
 
@@ -104,7 +122,7 @@ class DistributedVariable(Variable, DistributedValues):
 
     @property
     def handle(self) -> Any:
-        """What stands for the state of the component at hand."""
+        """The handle of the current component."""
         return self._component().handle
 
     def __tensor__(self) -> Tensor:
@@ -114,10 +132,10 @@ class DistributedVariable(Variable, DistributedValues):
     def _tensor(self) -> Any:
         return read(self) if here.graph is None else self._component()._tensor
 
-    # Changing it.
+    # Updates.
 
     def _changed(self) -> tuple[Variable, ...]:
-        """The components that a change in the cross-replica context changes."""
+        """The components that an update in the cross-replica context changes."""
         return self._components[:1] if context.stack.saves else self._components
 
     def _change(self, update: Op, value: Any, name: str | None, read_value: bool = True) -> Any:
@@ -138,28 +156,57 @@ class DistributedVariable(Variable, DistributedValues):
     def _update(self, update: Op, inputs: tuple[Any, ...], attrs: dict[str, Any], name: str | None) -> Any:
         if update in (state_ops.assign, state_ops.assign_add, state_ops.assign_sub):
             return self._change(update, inputs[0], name)
+        if not context.stack.saves:
+            self._check_rows(update)
         if context.replica_number() is not None:
-            self._component()._update(update, inputs, attrs, name)
+            is_of_rows = update in (*_CHANGES_OF_ROWS, *_CHOICES_OF_ROWS)
+            given = self._aggregated_rows(*inputs) if is_of_rows else inputs
+            self._component()._update(update, given, attrs, name)
             return self
         for number, component in enumerate(self._changed()):
             component._update(update, tuple(select(each, number) for each in inputs), attrs, name)
         return self
 
     def _aggregated(self, value: Any) -> Any:
-        """What all replicas together make of the values that each of them gives."""
+        """The aggregate of the values of all replicas."""
         replicas = self._strategy.num_replicas_in_sync
         if replicas == 1 or self._aggregation is Aggregation.NONE:
             return value
         if not is_tensor(value) and not hasattr(value, "__array__"):  # a number of Python's: the same for all
-            return value * replicas if self._aggregation is Aggregation.SUM else value
+            if self._aggregation is Aggregation.SUM and value:
+                raise ArgumentError(
+                    f"The variable '{self.name}' takes the sum of what replicas give it, and {shown(value)} is a value "
+                    "of Python's, of which it is not known whether it is for all of them or for each. Give a tensor "
+                    f"for each, as tf.constant({value!r}), or assign it outside of strategy.run()."
+                )
+            return value
         replica = context.get_replica_context()
         if self._aggregation is Aggregation.ONLY_FIRST_REPLICA:
-            return replica.merge_call(lambda strategy, each: strategy.extended.from_first(each), args=(read(value),))
+            return replica.merge_call(_of_first, args=(read(value),))[0]
         op = ReduceOp.SUM if self._aggregation is Aggregation.SUM else ReduceOp.MEAN
-        return replica.all_reduce(op, identity(read(value)))  # each has one, be it that all were given the same
+        return replica.all_reduce(op, identity(read(value)))  # each has one, even if all were given the same
+
+    def _aggregated_rows(self, indices: Any, values: Any) -> tuple[Any, Any]:
+        """The same for rows: those of all replicas."""
+        replicas = self._strategy.num_replicas_in_sync
+        if replicas == 1 or self._aggregation is Aggregation.NONE:
+            return indices, values
+        replica = context.get_replica_context()
+        given = convert_to_tensor(read(indices)), convert_to_tensor(read(values), dtype=self.dtype)
+        if self._aggregation is Aggregation.ONLY_FIRST_REPLICA:
+            return tuple(replica.merge_call(_of_first, args=given))
+        op = ReduceOp.SUM if self._aggregation is Aggregation.SUM else ReduceOp.MEAN
+        rows = replica.all_reduce(op, IndexedSlices(identity(given[1]), identity(given[0])))
+        return rows.indices, rows.values
+
+    def _check_rows(self, update: Op) -> None:
+        """Raises where changes of rows by several replicas cannot become one."""
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Any:
-        raise StateError(f"The variable '{self.name}' of a strategy cannot be copied: copy one of its `values`.")
+        components = [deepcopy(component, memo) for component in self._components]
+        made = type(self).made_of(self._strategy, components, self._aggregation)
+        memo[id(self)] = made
+        return made
 
     def __repr__(self) -> str:
         parts = (f"  {number}: {value!r}" for number, value in enumerate(self._components))
@@ -172,19 +219,36 @@ class MirroredVariable(DistributedVariable):
 
     @property
     def synchronization(self) -> Synchronization:
-        """When components become the same: when they are changed."""
+        """When components are synchronized: when they are updated."""
         return Synchronization.ON_WRITE
+
+    def _check_rows(self, update: Op) -> None:
+        if update in _CHOICES_OF_ROWS and self._aggregation in (Aggregation.SUM, Aggregation.MEAN):
+            raise UnimplementedError(
+                f"{update.name} of the variable '{self.name}' has no meaning for the {self._aggregation.name.lower()} "
+                "of what replicas give: make it with the aggregation NONE or ONLY_FIRST_REPLICA."
+            )
 
 
 class SyncOnReadVariable(DistributedVariable):
-    """Components that each replica changes by itself."""
+    """Components that each replica updates separately."""
 
     def _change_in_replica(self, update: Op, value: Any, name: str | None, read_value: bool) -> Any:
         self._component()._change(update, value, name, read_value)
         return self if read_value else None
 
+    def _aggregated_rows(self, indices: Any, values: Any) -> tuple[Any, Any]:
+        return indices, values
+
+    def _check_rows(self, update: Op) -> None:
+        if update in (*_CHANGES_OF_ROWS, *_CHOICES_OF_ROWS) and context.replica_number() is None:
+            raise UnimplementedError(
+                f"{update.name} of the variable '{self.name}', which each replica changes by itself (ON_READ), is for "
+                "strategy.run(): outside of it there is no one value whose rows could be changed."
+            )
+
     def _for_component(self, update: Op, value: Any, number: int) -> Any:
-        """In the cross-replica context a sum is dealt out, so that it is the value where it is read."""
+        """In the cross-replica context a sum is distributed over components, so that reading returns it."""
         if self._aggregation is not Aggregation.SUM or context.stack.saves:
             return super()._for_component(update, value, number)
         if update is not state_ops.assign:
@@ -192,7 +256,8 @@ class SyncOnReadVariable(DistributedVariable):
                 "SyncOnReadVariable does not support `assign_add` or `assign_sub` in the cross-replica context when "
                 "aggregation is set to `tf.VariableAggregation.SUM`."
             )
-        return read(select(value, number)) / self._strategy.num_replicas_in_sync
+        share = convert_to_tensor(read(select(value, number))) / self._strategy.num_replicas_in_sync
+        return cast(share, self.dtype)
 
     def __tensor__(self) -> Tensor:
         replicas = self._strategy.num_replicas_in_sync
@@ -219,8 +284,14 @@ class AggregatingVariable(DistributedVariable):
         if self._strategy.num_replicas_in_sync == 1:
             component._change(update, value, name, read_value)
             return self if read_value else None
+        if self._aggregation is Aggregation.NONE:
+            raise ArgumentError(
+                f"The variable '{self.name}' is one for all replicas, and these change it: make it with an "
+                "aggregation, which says what becomes of the values that they give (MEAN, SUM or ONLY_FIRST_REPLICA "
+                "of tf.VariableAggregation), or change it outside of strategy.run()."
+            )
         op = ReduceOp.MEAN if self._aggregation is Aggregation.MEAN else ReduceOp.SUM
-        first_only = self._aggregation in (Aggregation.ONLY_FIRST_REPLICA, Aggregation.NONE)
+        first_only = self._aggregation is Aggregation.ONLY_FIRST_REPLICA
 
         def together(strategy: Any, values: Any) -> None:
             changed = select(values, 0) if first_only else strategy.reduce(op, values)
@@ -231,5 +302,5 @@ class AggregatingVariable(DistributedVariable):
 
 
 def kind_of(synchronization: Synchronization) -> type[DistributedVariable]:
-    """Which kind of variable is made."""
+    """The class of variable to create."""
     return SyncOnReadVariable if synchronization is Synchronization.ON_READ else MirroredVariable

@@ -1,24 +1,24 @@
-"""The processes of a distributed program: how they find each other, compute together, and notice who is missing.
+"""The processes of a distributed program: rendezvous, collectives, and detecting lost workers.
 
-    chief       TCPStore  <----- sign of life of every worker, ten times a second: what it is doing, or that it left
+    chief       TCPStore  <----- heartbeat of every worker, ten times a second: what it is doing, or that it left
                    |      -----> those of all others, read by a thread of every worker (`Watch`)
-    workers     gloo / NCCL      sums, copies of the chief's values, values of all: in the same order everywhere
+    workers     gloo / NCCL      all-reduce, broadcast from the chief, gather: in the same order everywhere
 
-PyTorch carries everything (`torch.distributed`); what is added here is that no wait is without end, and that its error
-names the workers it is about:
+PyTorch does the communication (`torch.distributed`). This module adds a deadline to every wait, and errors that
+name the workers concerned:
 
-    who                     is noticed                                                  error
-    did not come            after SITUS_WORKERS_START seconds                           DeadlineExceededError
+    a worker that           is detected                                                 error
+    did not start           after SITUS_WORKERS_START seconds                           DeadlineExceededError
     was killed              its connections break: within a second                      UnavailableError
-    is frozen               no sign of life for SITUS_WORKERS_SILENT seconds            UnavailableError
-    left, and is needed     at once; where nobody needs it, leaving is no error         UnavailableError
-    does something else     SITUS_WORKERS_WAIT or the options' seconds in one call      DeadlineExceededError
+    hangs                   no heartbeat for SITUS_WORKERS_SILENT seconds               UnavailableError
+    left, and is needed     at once; not an error if nothing needs it                   UnavailableError
+    does not join           SITUS_WORKERS_WAIT or the options' seconds in one call      DeadlineExceededError
 
 Invariants:
-    - A call waits in slices, and looks between them at what the watch has found. So a call that cannot end is given up,
-      and an interruption from the keyboard is heard.
-    - After a call that failed the group is broken, and says so: sums of some workers only are never used.
-    - PyTorch's object of a group that waits for a gone worker is kept until the process ends: its end would wait too.
+    - A collective waits in short slices and checks the watch in between. So a collective that cannot complete is
+      abandoned, and a keyboard interrupt is handled.
+    - After a failed collective the group is marked as broken: a partial sum is never used.
+    - PyTorch's process group that waits for a lost worker is kept until exit: destroying it would wait too.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ from situs._src.distribute.communication import PACK_BYTES, CommunicationImpleme
 from situs._src.runtime.eager.torch_private import gloo_group, nccl_group
 
 BEAT_SECONDS = 0.1
-SUSPECT_SECONDS = 0.5  # without a sign of life, where a connection has broken: five of them
+SUSPECT_SECONDS = 0.5  # without a heartbeat after a connection has broken: five of them
 _SLICE = timedelta(seconds=0.1)
 _SUMMED = {
     torch.float16,
@@ -82,7 +82,7 @@ class Member:
 
 @dataclass
 class _Sign:
-    """What is known of another worker: its last sign of life, and when that came."""
+    """What is known about another worker: its last heartbeat, and when that came."""
 
     beat: int = -1
     calls: int = 0
@@ -91,13 +91,13 @@ class _Sign:
 
 
 class Watch(threading.Thread):
-    """Sends this worker's signs of life, and reads those of the others.
+    """Sends this worker's heartbeats, and reads those of the others.
 
     Args:
         store: The store; used by this thread alone.
         members: All workers.
         rank: Which of them this is.
-        hosts_store: Whether the first worker holds the store, rather than a launcher.
+        hosts_store: Whether the first worker hosts the store, rather than a launcher.
     """
 
     def __init__(self, store: Store, members: Sequence[Member], rank: int, hosts_store: bool) -> None:
@@ -105,7 +105,7 @@ class Watch(threading.Thread):
         self._store, self._members, self._rank, self._hosts_store = store, members, rank, hosts_store
         self._others = [number for number in range(len(members)) if number != rank]
         self.signs = {number: _Sign() for number in self._others}
-        self.gone: dict[int, str] = {}  # who, and how it was noticed
+        self.gone: dict[int, str] = {}  # which, and how it was noticed
         self.calls = 0  # that this worker has begun
         self.state = ""
         self._suspects = self._has_suspected = False
@@ -115,30 +115,32 @@ class Watch(threading.Thread):
         self._ended = locks.event()
 
     def begin(self) -> None:
-        """Sends the first sign of life, so that the others find one, and goes on in a thread."""
+        """Sends the first heartbeat, so that the others find one, and continues in a thread, if there are others."""
         self._send()
-        self.start()
+        if self._others:
+            self.start()
 
     def suspect(self) -> None:
-        """A connection has broken: from now on, everywhere, a short silence is enough to be taken for gone."""
+        """A connection has broken: from now on, everywhere, a short silence counts as dead."""
         self._suspects = True
         self._changed.set()
 
     def end(self) -> None:
-        """Sends no more."""
+        """Stops sending."""
         self._ended.set()
         self._changed.set()
-        self.join(2.0)
+        if self.ident is not None:
+            self.join(2.0)
 
     def run(self) -> None:
-        """Sends and reads until it is over, or until the store has gone."""
+        """Sends and reads until it is stopped, or until the store is gone."""
         keys = [f"sign/{number}" for number in self._others]
         last = time.monotonic()
         try:
             self._store.wait(keys, timedelta(seconds=settings.workers_start()))
             while not self._ended.is_set():
                 now = time.monotonic()
-                if now - last > 1.0:  # this process itself stood still: that the others were silent says nothing
+                if now - last > 1.0:  # this process itself was suspended: the others' silence means nothing
                     for sign in self.signs.values():
                         sign.seen = now
                 last = now
@@ -174,7 +176,7 @@ class Watch(threading.Thread):
                 self.gone.setdefault(number, sign.state)
 
     def _lost(self, error: RuntimeError) -> None:
-        """What to make of a store that answers no more."""
+        """Handles a store that does not answer any more."""
         if self._hosts_store and self._rank:
             if not self.signs[0].state:
                 self.gone.setdefault(0, "its store, at which the workers meet, answers no more: it was killed")
@@ -214,13 +216,13 @@ def _by_cards(work: Any) -> Transfer:
 
 
 class Workers:
-    """The workers of a program, seen from one of them. They are made by `join`.
+    """The workers of a program, seen from one of them. Created by `join`.
 
     Args:
         members: All workers; the first one is the chief.
         rank: Which of them this is.
-        store: At which they have met.
-        watch: What watches them.
+        store: Where they have met.
+        watch: Watches them.
         is_local: Whether all of them are on this machine's loopback.
     """
 
@@ -231,11 +233,11 @@ class Workers:
         self._store, self._watch = store, watch
         self._broken: str | None = None
         self._lock = locks.lock()
-        self.bytes_moved = 0  # by this worker's calls, of what it gave
+        self.bytes_moved = 0  # sent by this worker's calls
         longest = timedelta(seconds=settings.workers_wait() + 3600.0)
         self._gloo = gloo_group(PrefixStore("gloo", store), rank, len(self.members), longest, is_local)
         self._nccl: Any = None
-        self._no_nccl = ""  # why it cannot be used, once that is known
+        self._no_nccl = ""  # why it cannot be used, once known
 
     @property
     def size(self) -> int:
@@ -247,17 +249,17 @@ class Workers:
         """Whether this is the first one."""
         return self.rank == 0
 
-    # What they compute together.
+    # Collectives.
 
     def all_reduce(
         self, tensors: Sequence[torch.Tensor], options: CommunicationOptions | None = None
     ) -> list[torch.Tensor]:
-        """The sums over workers, tensor by tensor: new ones, on the devices of what was given.
+        """The sums over workers, tensor by tensor: new ones, on the devices of the inputs.
 
-        Small tensors of one dtype go together, large ones in parts, so that one is on its way while the next is copied.
+        Small tensors of one dtype are packed, large ones split, so that one is being sent while the next is copied.
 
         Args:
-            tensors: What this worker gives; of the same shapes and dtypes everywhere.
+            tensors: This worker's tensors; with the same shapes and dtypes everywhere.
             options: How, and how long to wait.
         """
         options = options or CommunicationOptions()
@@ -285,7 +287,7 @@ class Workers:
     def _started(
         self, given: Sequence[torch.Tensor], buffer: torch.Tensor, pack: int, by_cards: bool
     ) -> list[Transfer]:
-        """Copies values into a buffer and starts its sums: of one value part by part, the next copied meanwhile."""
+        """Copies values into a buffer and starts its sums: for a single value part by part, overlapping copies."""
         group, ended = (self._nccl, _by_cards) if by_cards else (self._gloo, _by_host)
         if len(given) > 1:
             buffer.copy_(torch.cat(list(given)))
@@ -299,7 +301,7 @@ class Workers:
         return transfers
 
     def broadcast(self, tensor: torch.Tensor, root: int = 0) -> torch.Tensor:
-        """The value that one worker has, the chief by default; a new one, on the device of what was given."""
+        """The value of one worker, the chief by default; a new tensor, on the device of the input."""
         given = _carried(tensor).detach().to("cpu", copy=True).contiguous()
         with self._calling() as limit:
             how = dist.BroadcastOptions()
@@ -309,7 +311,7 @@ class Workers:
         return _as_given(given, tensor, _carried)
 
     def gather(self, tensor: torch.Tensor, axis: int) -> torch.Tensor:
-        """The values of all workers one after another along an axis, along which their sizes may differ.
+        """The values of all workers, concatenated along an axis, along which their sizes may differ.
 
         Raises:
             ValueError: their other sizes differ, or there is no such axis.
@@ -342,13 +344,13 @@ class Workers:
         return found
 
     def barrier(self) -> None:
-        """Waits until all workers have come here."""
+        """Waits for all workers."""
         with self._calling() as limit:
             work = self._gloo.allreduce([torch.zeros(1)], dist.AllreduceOptions())
             self._wait([_by_host(work)], "barrier", limit(None))
 
     def _uses_cards(self, options: CommunicationOptions) -> bool:
-        """Whether values go from card to card: asked for, or every worker has a card of its own."""
+        """Whether values are sent from GPU to GPU: requested, or every worker has its own GPU."""
         if options.implementation is CommunicationImplementation.RING:
             return False
         if self._nccl is None:
@@ -372,7 +374,7 @@ class Workers:
 
     @contextmanager
     def _calling(self) -> Iterator[Callable[[CommunicationOptions | None], float]]:
-        """A call that all workers make together: one at a time, and counted. It gives the end of its time."""
+        """A collective call: one at a time, and counted. Yields its deadline."""
         with self._lock:
             self.check()
             self._watch.calls += 1
@@ -404,7 +406,7 @@ class Workers:
                 self._fail_after(error, what)
 
     def _missing(self) -> str:
-        """Who will not take part in this call: those that have gone, and those that left before it."""
+        """The workers that will not take part in this call: dead ones, and those that left before it."""
         parts = [f"{self.members[number]} is gone ({how})" for number, how in sorted(self._watch.gone.items())]
         for number, sign in sorted(self._watch.signs.items()):
             if sign.state == "left" and sign.calls < self._watch.calls:
@@ -433,14 +435,14 @@ class Workers:
         self._watch.suspect()
         for group in (self._gloo, self._nccl):
             if group:
-                ctypes.pythonapi.Py_IncRef(ctypes.py_object(group))  # its end would wait for the worker that has gone
+                ctypes.pythonapi.Py_IncRef(ctypes.py_object(group))  # its destructor would wait for the dead worker
         raise kind(
             f"{self.members[self.rank]} could not go on with {message}. Start all workers again; "
             "tf.keras.callbacks.BackupAndRestore or a checkpoint lets them go on where they were."
         )
 
     def check(self) -> None:
-        """Raises if these workers can compute together no more.
+        """Raises if the group is broken.
 
         Raises:
             UnavailableError: one has gone.
@@ -451,7 +453,7 @@ class Workers:
     # Leaving.
 
     def leave(self, state: str = "left") -> None:
-        """Tells the others that this worker's program is over, and lets them take note. To be called once.
+        """Tells the others that this worker's program has ended, and gives them time to notice. To be called once.
 
         Args:
             state: ``left``, or the error that ended the program.
@@ -477,11 +479,11 @@ class Workers:
 
 
 def why_no_nccl(members: Sequence[Member], cards: Sequence[str], is_built_in: bool) -> str:
-    """Why workers cannot use NCCL, which takes a card of its own for each of them; nothing if they can.
+    """Why workers cannot use NCCL, which requires a GPU per worker; empty if they can.
 
     Args:
         members: The workers.
-        cards: The card of each, by its machine and what tells it from others there.
+        cards: The GPU of each, by its machine and its identity there.
         is_built_in: Whether PyTorch has NCCL.
     """
     if not is_built_in:
@@ -489,17 +491,16 @@ def why_no_nccl(members: Sequence[Member], cards: Sequence[str], is_built_in: bo
     for card in cards:
         sharing = [str(member) for member, other in zip(members, cards, strict=True) if other == card]
         if len(sharing) > 1:
-            return (
-                f"it refuses two processes on one card: {' and '.join(sharing)} share one of {card.partition(' ')[0]}"
-            )
+            host = card.partition(" ")[0]
+            return f"it does not support two processes on one GPU: {' and '.join(sharing)} share one of {host}"
     return ""
 
 
-# What is sent for a tensor.
+# The representation of a tensor on the wire.
 
 
 def _plain(tensor: torch.Tensor) -> torch.Tensor:
-    """A tensor as what sums are made of."""
+    """A tensor in a form that can be summed."""
     tensor = tensor.detach()
     if tensor.is_complex():
         return torch.view_as_real(tensor.resolve_conj())
@@ -507,7 +508,7 @@ def _plain(tensor: torch.Tensor) -> torch.Tensor:
 
 
 def _carried(tensor: torch.Tensor) -> torch.Tensor:
-    """A tensor as what is sent as it is: bytes, if nothing else will do."""
+    """A tensor in a form that can be sent: bytes, if nothing else is possible."""
     tensor = tensor.detach()
     if tensor.is_complex():
         return torch.view_as_real(tensor.resolve_conj())
@@ -517,7 +518,7 @@ def _carried(tensor: torch.Tensor) -> torch.Tensor:
 def _as_given(
     found: torch.Tensor, given: torch.Tensor, sent: Callable[[torch.Tensor], torch.Tensor] = _plain
 ) -> torch.Tensor:
-    """What became of a tensor, as a tensor of its dtype on its device."""
+    """A result converted back to a tensor's dtype and device."""
     if given.is_complex():
         found = torch.view_as_complex(found.clone())
     elif given.dtype not in _SUMMED:
@@ -526,7 +527,7 @@ def _as_given(
 
 
 def packs(tensors: Sequence[torch.Tensor], most: int) -> list[list[int]]:
-    """Which tensors go together, by their places: neighbours of one dtype and device, of up to so many bytes in all."""
+    """Which tensors are packed, by position: neighbours of one dtype and device, up to a total number of bytes."""
     found: list[list[int]] = []
     open_packs: dict[tuple[torch.dtype, torch.device], tuple[list[int], int]] = {}
     for number, tensor in enumerate(tensors):
@@ -562,14 +563,14 @@ def joined() -> Workers:
 
 
 def join(members: Sequence[Member], rank: int) -> Workers:
-    """Meets the other workers of a program; if this process has met them before, they are the same.
+    """Joins the other workers of a program; if this process has joined before, they are the same.
 
     Args:
-        members: All workers; the first is the chief, at whose address they meet.
+        members: All workers; the first is the chief, whose address is the rendezvous.
         rank: Which of them this is.
 
     Raises:
-        DeadlineExceededError: some did not come.
+        DeadlineExceededError: some did not join.
         ValueError: this process is a worker of another program already.
     """
     global _joined
@@ -604,9 +605,9 @@ def join(members: Sequence[Member], rank: int) -> Workers:
 
 
 def _leave() -> None:
-    """At the end of the program."""
+    """At exit."""
     if _joined is not None:
-        error = getattr(sys, "last_value", None)  # what ended the program, where Python has printed it
+        error = getattr(sys, "last_value", None)  # the uncaught exception
         _joined.leave("left" if error is None else f"its program ended with {type(error).__name__}: {error}"[:500])
 
 
@@ -622,7 +623,7 @@ def _is_loopback(host: str) -> bool:
 
 
 def _store(members: Sequence[Member], rank: int, host: str, port: int, is_host: bool, is_local: bool) -> Store:
-    """The store at which workers meet: of the chief, where this is the chief; else a connection to it."""
+    """The store for the rendezvous: created by the chief; else a connection to it."""
     if not is_host:
         return _connected(members[0], host, port, time.monotonic() + settings.workers_start())
     listening = socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET)
@@ -659,7 +660,7 @@ def _connected(chief: Member, host: str, port: int, limit: float) -> Store:
 
 
 def _meet(store: Store, members: Sequence[Member], limit: float) -> None:
-    """Waits until all workers have come."""
+    """Waits until all workers have joined."""
     while True:
         missing = [member for number, member in enumerate(members) if not store.check([f"joined/{number}"])]
         if not missing:
