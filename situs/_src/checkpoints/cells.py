@@ -1,10 +1,10 @@
-"""Where the variables of a program hold their values, and putting values there.
+"""The cells of a program's variables, and restoring values into them.
 
     eager        a variable has one cell, for as long as it lives
-    in a graph   every session has a cell for each variable, made when it gets its first value
+    in a graph   every session has a cell for each variable, created with its first value
 
-A value in a cell never changes, so what is taken here is whole, however long it takes to write it down; an assignment
-that comes meanwhile puts another value in its place.
+A value in a cell is immutable, so what is read here is consistent, however long it takes to write it; an assignment
+meanwhile replaces the value.
 """
 
 from __future__ import annotations

@@ -1,11 +1,11 @@
-"""``tf.train.Checkpoint``: variables by their place in the objects of a program.
+"""``tf.train.Checkpoint``: variables by their path in the objects of a program.
 
     checkpoint = tf.train.Checkpoint(net=net, step=step)
     path = checkpoint.save("run/ckpt")                            "run/ckpt-1", then "run/ckpt-2", ...
     checkpoint.restore(path).assert_consumed()
 
-Objects may be of any class, lists and dictionaries included. The program that restores may have its variables on other
-devices. Variables that it makes later are restored when they are attached to the checkpoint or to a `Trackable`.
+Objects may be of any class, lists and dictionaries included. The restoring program may have its variables on other
+devices. Variables that are created later are restored when they are attached to the checkpoint or to a `Trackable`.
 """
 
 from __future__ import annotations
@@ -189,7 +189,7 @@ class Checkpoint(Trackable):
         return path
 
     def write(self, file_prefix: PathLike, options: CheckpointOptions | None = None) -> Tensor | str:
-        """Saves everything under a name as it is, and tells nobody.
+        """Saves everything under exactly this name, without updating the file ``checkpoint``.
 
         In a ``tf.function`` this is an operation: each run writes the values that the variables have then.
 
@@ -310,7 +310,7 @@ class CheckpointV1(Checkpoint):
     def write(  # type: ignore[override]
         self, file_prefix: PathLike, session: Any = None, options: CheckpointOptions | None = None
     ) -> Tensor | str:
-        """Saves everything under a name as it is, and tells nobody.
+        """Saves everything under exactly this name, without updating the file ``checkpoint``.
 
         Args:
             file_prefix: The path to begin the names of the files with.

@@ -1,4 +1,4 @@
-"""CRC-32 of a stream of bytes, computed by a thread of its own while the bytes are read or written.
+"""CRC-32 of a stream of bytes, computed by a separate thread while the bytes are read or written.
 
     with beside(total) as pool:
         crc = Checksum(pool)

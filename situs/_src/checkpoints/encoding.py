@@ -1,7 +1,7 @@
 """Values as bytes and back.
 
-Numbers are stored as they lie in memory, row by row. Complex numbers are pairs of real ones: not every reader of
-safetensors knows them. Strings are the positions at which they end, and then their bytes:
+Numbers are stored in row-major order. Complex numbers are pairs of real ones: not every reader of safetensors supports
+them. Strings are stored as their end offsets, and then their bytes:
 
     ["a", "bcd"]      0 1 4 (each in 8 bytes)  a b c d
 """
@@ -20,7 +20,7 @@ from situs._src.base.dtype import DType
 from situs._src.base.errors import DataLossError, InvalidArgumentError, ResourceExhaustedError, shown
 from situs._src.runtime.eager.bridge import TORCH_DTYPE, Value
 
-PIECE = 8 * 2**20  # bytes that are read, written or brought from a card at a time
+PIECE = 8 * 2**20  # bytes that are read, written or brought from a GPU at a time
 
 _NAMES: dict[DType, str] = {
     dt.bool: "BOOL",
@@ -64,14 +64,14 @@ def size_of(value: Value) -> int:
 
 
 def pieces(value: Value) -> Iterator[memoryview]:
-    """The bytes of a value, a few megabytes at a time; what lies on a card is never on the host as a whole."""
+    """The bytes of a value, a few megabytes at a time; what lies on a GPU is never on the host as a whole."""
     if not isinstance(value, torch.Tensor):
         yield memoryview(_packed(value))
         return
     if not value.numel():
         return  # tensors of NumPy's empty arrays have strides that cannot be viewed
     if not value.is_contiguous() or value.is_conj() or value.is_neg():
-        value = value.cpu()  # putting it in order takes memory, of which a card may have none left
+        value = value.cpu()  # putting it in order takes memory, of which a GPU may have none left
     flat = value.detach().resolve_conj().resolve_neg().contiguous().reshape(-1).view(torch.uint8)
     for begin in range(0, len(flat), PIECE):
         yield _view(flat[begin : begin + PIECE].cpu())

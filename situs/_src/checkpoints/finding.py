@@ -1,4 +1,4 @@
-"""Finding checkpoints, looking into them, and deleting them.
+"""Finding, inspecting and deleting checkpoints.
 
 >>> latest_checkpoint("no/such/folder") is None
 True
@@ -13,6 +13,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+from situs._src.base.drafts import draft_path
 from situs._src.base.errors import InvalidArgumentError, NotFoundError, OpError
 from situs._src.base.export import export
 from situs._src.base.typing import PathLike
@@ -20,7 +21,6 @@ from situs._src.checkpoints.layout import index_path, prefix_path, shards_on_dis
 from situs._src.checkpoints.reader import CheckpointReader
 from situs._src.checkpoints.state import get_checkpoint_state
 from situs._src.checkpoints.sweeping import delete_unused
-from situs._src.files.drafts import draft_path
 from situs._src.files.paths import as_text, as_texts, translated, without_scheme
 
 _logger = logging.getLogger("situs")

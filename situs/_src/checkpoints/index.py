@@ -1,12 +1,12 @@
-"""The index of a checkpoint: every variable, the shard that holds it, where in it, and checksums of all of it.
+"""The index of a checkpoint: every variable with its shard and offset, and checksums of everything.
 
     {"crc32":"1b2c3d4e","format":"situs checkpoint","version":1,"name":"model-3",
      "shards":[{"file":"data-00000-of-00001.safetensors","size":176,"header":152,"crc32":...}],
      "variables":{"w":{"dtype":"float32","shape":[2,3],"shard":0,"begin":152,"size":24,"crc32":...,"device":...}}}
 
-The first member is the checksum of all that follows it. What comes out of `Index.from_bytes` is consistent: shards have
-names that stay with the checkpoint, sizes follow from dtypes and shapes, no two variables share a byte. Bytes that were
-damaged are a `DataLossError`; an index with the right checksum that lies is an `InvalidArgumentError`.
+The first member is the checksum of all that follows it. The result of `Index.from_bytes` is consistent: shard names
+stay within the checkpoint, sizes match dtypes and shapes, no two variables overlap. Damaged bytes are a
+`DataLossError`; an inconsistent index with the right checksum is an `InvalidArgumentError`.
 """
 
 from __future__ import annotations

@@ -3,10 +3,10 @@
     keeper = Keeper(max_to_keep=2, hours=1)
     keeper.add("model-1"), keeper.add("model-2"), keeper.add("model-3")
     keeper.paths          ["model-2", "model-3"]
-    keeper.write_state(write, delete)      "model-1" is deleted, unless it is one of those that are kept for ever
+    keeper.write_state(write, delete)      "model-1" is deleted, unless it is kept permanently
 
-What leaves is named in the file ``checkpoint`` until it is deleted: a process that is killed before that leaves it to
-the next one.
+A checkpoint that is to be deleted stays listed in the file ``checkpoint`` until it is: if the process is killed before
+that, the next one deletes it.
 """
 
 from __future__ import annotations

@@ -3,8 +3,8 @@
     shard_path(Path("run/model-3"), "data-00000-of-00001.safetensors")
         run/model-3.data-00000-of-00001.safetensors
 
-A checkpoint is named by its *prefix*, the part that its files have in common. The index names a shard by the rest of
-its name alone, so a checkpoint can be moved and renamed, and no index can lead to any other place.
+A checkpoint is named by its *prefix*, the common part of its file names. The index stores only the rest of a shard's
+name, so a checkpoint can be moved and renamed, and no index can refer to any other place.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""``tf.train.CheckpointManager``: the checkpoints of one folder, numbered, the last few of them kept.
+"""``tf.train.CheckpointManager``: the numbered checkpoints of a folder, of which the last few are kept.
 
     manager = tf.train.CheckpointManager(checkpoint, "run", max_to_keep=3)
     manager.restore_or_initialize()
@@ -6,8 +6,8 @@
         ...
         manager.save()
 
-A manager of the same folder in another process goes on where the last one stopped: the file ``checkpoint`` says which
-checkpoints there are, and when they were saved.
+A manager of the same folder in another process continues where the last one stopped: the file ``checkpoint`` lists the
+checkpoints, and when they were saved.
 """
 
 from __future__ import annotations
@@ -62,6 +62,7 @@ class CheckpointManager:
         step_counter: Any = None,
         checkpoint_interval: int | None = None,
         init_fn: Callable[[], Any] | None = None,
+        last_checkpoint_step: int | None = None,
     ) -> None:
         if not isinstance(checkpoint, Checkpoint):
             raise DTypeError(f"A CheckpointManager manages a tf.train.Checkpoint, got {shown(checkpoint)}.")
@@ -74,7 +75,7 @@ class CheckpointManager:
         self._prefix = os.path.join(self._directory, as_text(checkpoint_name))  # noqa: PTH118 - as it was written
         self._step_counter, self._init_fn = step_counter, init_fn
         self._interval = None if checkpoint_interval is None else as_int(checkpoint_interval, "checkpoint_interval")
-        self._last_step: int | None = None
+        self._last_step = None if last_checkpoint_step is None else as_int(last_checkpoint_step, "last_checkpoint_step")
         every = keep_checkpoint_every_n_hours
         self._hours = math.inf if every is None else as_float(every, "keep_checkpoint_every_n_hours")
         self._keeper = self._recovered(max_to_keep)

@@ -17,7 +17,7 @@ from situs._src.base.proto.meta_graph import MetaGraphDef
 from situs._src.base.typing import PathLike
 from situs._src.checkpoints.cells import full_name
 from situs._src.checkpoints.layout import prefix_path
-from situs._src.checkpoints.meta_graph import add_meta_graph
+from situs._src.checkpoints.meta_graph import add_meta_graph, saved_in
 from situs._src.checkpoints.opening import read_plain
 from situs._src.checkpoints.saveable import in_parts
 from situs._src.checkpoints.saver import Saver
@@ -40,7 +40,8 @@ def import_meta_graph(
         **kwargs: More options of the saver.
 
     Returns:
-        A saver of its variables; if it has none, of those that the graph has, or None.
+        A saver of the variables that the saver saved which wrote it, under the same names; of all of them if none did;
+        if it has none, of those that the graph has, or None.
 
     Raises:
         OSError: there is no such file.
@@ -54,7 +55,10 @@ def import_meta_graph(
     if content.HasField("saver_def"):
         kwargs.setdefault("saver_def", content.saver_def)
     scope = f"{import_scope}/" if import_scope else ""
-    return Saver({full_name(variable).removeprefix(scope): variable for variable in in_parts(variables)}, **kwargs)
+    by_name = {full_name(variable).removeprefix(scope): variable for variable in in_parts(variables)}
+    saved = saved_in(content)
+    chosen = by_name if saved is None else {key: by_name[name] for key, name in saved.items() if name in by_name}
+    return Saver(chosen or by_name, **kwargs)
 
 
 def read_meta_graph_file(filename: PathLike) -> MetaGraphDef:

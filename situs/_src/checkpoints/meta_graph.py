@@ -3,17 +3,18 @@
     tf.train.export_meta_graph("model.meta")                writes the default graph
     saver = tf.train.import_meta_graph("model.meta")        adds it to the default graph: `checkpoints.meta_files`
 
-A variable is written as the names of its operations, so that the program that reads the file finds it in the same
-collections as the one that wrote it. Collections of Python's own objects are left out, with a warning.
+A variable is written as the names of its operations, so that the reading program finds it in the same collections.
+Collections of Python objects are left out, with a warning.
 """
 
 from __future__ import annotations
 
 import copy
 import logging
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
+from situs._src.base.drafts import write_whole
 from situs._src.base.errors import DTypeError, InvalidArgumentError, UnimplementedError, shown
 from situs._src.base.export import export
 from situs._src.base.proto.formats import read_any, to_text
@@ -22,7 +23,6 @@ from situs._src.base.proto.meta_graph import CollectionDef, MetaGraphDef, SaverD
 from situs._src.base.typing import PathLike
 from situs._src.checkpoints.layout import prefix_path
 from situs._src.checkpoints.saveable import SessionState, states_of
-from situs._src.files.drafts import write_whole
 from situs._src.files.paths import translated
 from situs._src.ir.graph.context import get_default_graph
 from situs._src.ir.graph.graph import Graph
@@ -62,7 +62,7 @@ def export_meta_graph(
         graph: The graph; the default one if it is not given.
         export_scope: Not supported.
         clear_devices: Whether to leave out the devices that were asked for.
-        clear_extraneous_savers: Accepted, as savers are no part of graphs.
+        clear_extraneous_savers: Accepted, as savers are not part of graphs.
         strip_default_attrs: Accepted for TensorFlow's programs.
         save_debug_info: Accepted for TensorFlow's programs.
 
@@ -88,10 +88,34 @@ def export_meta_graph(
     for name in graph.get_all_collection_keys() if collection_list is None else collection_list:
         _add_collection(made, name, graph.get_collection(name))
     if filename is not None:
-        path = prefix_path(filename)
-        with translated(path):
-            write_whole(path, to_text(made).encode() if as_text else made.SerializeToString(deterministic=True))
+        write_meta_graph(made, filename, as_text)
     return made
+
+
+def write_meta_graph(content: MetaGraphDef, filename: PathLike, as_text: bool) -> None:
+    """Writes the message, as text or as bytes."""
+    path = prefix_path(filename)
+    with translated(path):
+        write_whole(path, to_text(content).encode() if as_text else content.SerializeToString(deterministic=True))
+
+
+# What a saver saves of the variables of its graph. In TensorFlow the operations of the saver say it.
+
+_SAVED = "situs/saved"
+
+
+def note_saved(content: MetaGraphDef, variables: Mapping[str, str]) -> None:
+    """Notes the names that variables are saved under, each with the name of the variable."""
+    lines = [f"{key}\n{name}".encode() for key, name in variables.items()]
+    content.collection_def[_SAVED].bytes_list.value.extend(lines)
+
+
+def saved_in(content: MetaGraphDef) -> dict[str, str] | None:
+    """What `note_saved` has recorded; None for graphs written by others."""
+    if _SAVED not in content.collection_def:
+        return None
+    lines = [line.decode().split("\n", 1) for line in content.collection_def[_SAVED].bytes_list.value]
+    return {line[0]: line[-1] for line in lines}
 
 
 def _clear_devices(content: GraphDef) -> None:
@@ -158,6 +182,8 @@ def add_meta_graph(content: MetaGraphDef, clear_devices: bool = False, import_sc
     states: list[Any] = []
     variables: dict[str, Any] = {}  # one object for a variable, however many collections it is in
     for name, collection in content.collection_def.items():
+        if name == _SAVED:
+            continue
         found = _items(graph, collection, f"{import_scope}/" if import_scope else "", variables)
         for item in states_of(found) if name == GraphKeys.SAVEABLE_OBJECTS else found:
             graph.add_to_collection(name, item)

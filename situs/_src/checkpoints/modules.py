@@ -1,14 +1,14 @@
-"""``tf.Module``: a class whose variables and parts are found by looking at its attributes.
+"""``tf.Module``: a class whose variables and submodules are found through its attributes.
 
     class Dense(tf.Module):
         def __init__(self, size, units, name=None):
             super().__init__(name)
             self.w = tf.Variable(tf.random.normal([size, units]), name="w")
 
-    Dense(3, 4).trainable_variables             the variables of its attributes, by name, then those of its parts
+    Dense(3, 4).trainable_variables             the variables of its attributes, by name, then those of its submodules
 
-Attributes may be lists, tuples and dictionaries of variables and modules. Nothing is registered: what an attribute
-leads to now is what counts, so a module may be changed at any time.
+Attributes may be lists, tuples and dictionaries of variables and modules. Nothing is registered: the current attributes
+count, so a module may be changed at any time.
 """
 
 from __future__ import annotations

@@ -1,13 +1,12 @@
-"""The objects of a program as a graph of names: what ``tf.train.Checkpoint`` saves by.
+"""The objects of a program as a graph of names: the keys of ``tf.train.Checkpoint``.
 
     Checkpoint(net=net, step=step)          net/w/.ATTRIBUTES/VARIABLE_VALUE
       net -> w, layers -> 0, 1              net/layers/0/.ATTRIBUTES/VARIABLE_VALUE
       step                                  step/.ATTRIBUTES/VARIABLE_VALUE
 
-An object's children are what ``_checkpoint_children()`` says, or ``_trackable_children()`` as in TensorFlow, else the
-items of a list or dictionary, else the attributes that are variables or lead to some. A variable is saved once, under
-the first path that leads to it, shortest first; the graph itself is saved beside the values, so that any of its paths
-finds it again.
+An object's children are the result of ``_checkpoint_children()``, or ``_trackable_children()`` as in TensorFlow, else
+the items of a list or dictionary, else the attributes that are variables or lead to some. A variable is saved once,
+under the shortest path that leads to it; the graph itself is saved with the values, so that it is found by any path.
 """
 
 from __future__ import annotations
@@ -122,7 +121,7 @@ class ObjectGraph:
 
     nodes: list[Node]
     objects: list[Any] = field(default_factory=list)  # of this program, one for each node
-    nameless: list[tuple[Any, Any, int]] = field(default_factory=list)  # dictionaries, keys that are no strings, nodes
+    nameless: list[tuple[Any, Any, int]] = field(default_factory=list)  # dictionaries, keys that are not strings, nodes
 
     @property
     def variables(self) -> list[tuple[str, Any]]:
@@ -177,7 +176,7 @@ def pruned(graph: ObjectGraph) -> ObjectGraph:
     """The graph without the objects that lead to no variable.
 
     Raises:
-        InvalidArgumentError: a variable is found only by a key that is no string.
+        InvalidArgumentError: a variable is found only by a key that is not a string.
     """
     keep = _leading_to_variables(graph.nodes)
     for value, key, number in graph.nameless:

@@ -1,8 +1,8 @@
-"""Files that others may have made, opened with care: ordinary ones only, where they are said to be.
+"""Opening untrusted files: only regular files, and only inside the expected folder.
 
-a pipe, a device          refused, and not waited for
-a link out of the folder  refused: a checkpoint is what is in its folder
-more bytes than allowed   refused before any is read
+a pipe, a device          rejected, without blocking
+a link out of the folder  rejected: a checkpoint is inside its folder
+more bytes than allowed   rejected before reading
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ def read_plain(path: Path, limit: int) -> bytes:
     """The content of a file.
 
     Raises:
-        InvalidArgumentError: it is no ordinary file, or has more than `limit` bytes.
+        InvalidArgumentError: it is not an ordinary file, or has more than `limit` bytes.
         OSError: the operating system refuses.
     """
     number = open_plain(path)

@@ -1,8 +1,8 @@
-"""``tf.train.CheckpointOptions``: how a checkpoint is written and read, and writing one beside the program.
+"""``tf.train.CheckpointOptions``: how a checkpoint is written and read, and asynchronous writing.
 
 options = tf.train.CheckpointOptions(enable_async=True)
-checkpoint.save("run/ckpt", options)        returns when the values are taken; a thread writes them
-checkpoint.sync()                           waits for it, and raises what it met
+checkpoint.save("run/ckpt", options)        returns when the values are captured; a thread writes them
+checkpoint.sync()                           waits for it, and raises its errors
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ from situs._src.ops.attribute import as_bool
 
 @export(
     "train.CheckpointOptions",
-    differs="Leaving out slots when restoring, and cutting files by a callback, are refused: a file for each "
-    "device, optimizers with their slots.",
+    differs="Skipping slots when restoring, and sharding by a callback, are errors: there "
+    "is one file per device, and optimizers are saved with their slots.",
 )
 class CheckpointOptions:
     """How a checkpoint is written and read.
@@ -102,7 +102,7 @@ def _parameters(callback: Callable[..., Any]) -> int:
 
 
 def as_options(options: object) -> CheckpointOptions:
-    """The options that a program gave; those that nobody asked for, if it gave none.
+    """The program's options; the default ones, if it gave none.
 
     Raises:
         DTypeError: these are not options.

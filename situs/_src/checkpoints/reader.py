@@ -1,11 +1,11 @@
-"""Values out of the files of a checkpoint.
+"""Reading values from the files of a checkpoint.
 
     reader = CheckpointReader("run/model-3")
     reader.get_variable_to_shape_map()                 {"w": [2, 3]}
     reader.get_tensor("w")                             an array
 
-Nothing in the files is believed before it is checked: the index against its checksum and itself, a shard against the
-size that the index gives, each value against its checksum when it is read. Memory is taken for what a file really has.
+Nothing in the files is trusted before it is checked: the index against its checksum and itself, a shard against the
+size in the index, each value against its checksum when it is read. Memory is allocated for actual file contents only.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from situs._src.files.paths import translated
 from situs._src.runtime.eager.bridge import Value
 from situs._src.runtime.eager.tensor import to_numpy_value
 
-_SIDE_BY_SIDE = 8  # variables that are read at a time: so many may be on the host that belong on a card
+_SIDE_BY_SIDE = 8  # variables that are read at a time: so many may be on the host that belong on a GPU
 _WORTH_THREADS = 4 * 2**20  # bytes
 _TRIES = 5  # a checkpoint may be replaced by another between the reading of its index and the opening of its shards
 
@@ -40,16 +40,16 @@ class CheckpointReader:
     """Reads single variables of a checkpoint; what ``tf.train.load_checkpoint`` returns.
 
     Args:
-        prefix: The part that the names of its files have in common.
+        filepattern: The part that the names of its files have in common.
 
     Raises:
         NotFoundError: there is no such checkpoint.
         DataLossError: its index is damaged.
     """
 
-    def __init__(self, prefix: Any) -> None:
+    def __init__(self, filepattern: Any) -> None:
         self._files: dict[int, int] = {}  # shards that are open; first, for __del__
-        self.prefix = prefix_path(prefix)
+        self.prefix = prefix_path(filepattern)
         self.index = _read_index(self.prefix)
 
     # What there is.

@@ -1,11 +1,11 @@
-"""Putting values into objects: into those that are there, and into those that are made later.
+"""Restoring objects: existing ones, and ones that are created later.
 
     restoration = Restoration(reader, graph, root)
-    restoration.advance()                 goes through the objects and the saved graph side by side
+    restoration.advance()                 traverses the objects and the saved graph in parallel
     net.w = tf.Variable(...)              `arrived(net, "w", variable)`: now this one can be restored too
 
-A node of the saved graph is bound to the first object that is found in its place. Where a bound object has no child yet
-that the saved one had, the restoration waits for it; a later restoration of the same object goes before an earlier one.
+A node of the saved graph is bound to the first object that is found at its path. If a bound object lacks a child that
+the saved one had, the restoration waits for it; a later restoration of the same object takes precedence.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ def arrived(parent: object, name: str, child: object) -> None:
                 return
             restoration.bind(child, node)
             if restoration.is_complete:
-                del found[1][restoration]  # which closes the files, if nobody asks its status any more
+                del found[1][restoration]  # closes the files, if its status is not referenced any more
             return
 
 
@@ -213,7 +213,7 @@ def _wait(value: object, restoration: Restoration, number: int) -> None:
         if found is None or found[0]() is not value:
             key = id(value)
             found = _waiting[key] = weakref.ref(value, lambda _: _waiting.pop(key, None)), {}
-    except TypeError:  # lists and dictionaries tell nobody when they grow; `advance` looks at them again
+    except TypeError:  # lists and dictionaries do not report changes; `advance` checks them again
         return
     found[1].pop(restoration, None)  # the latest comes last
     found[1][restoration] = number

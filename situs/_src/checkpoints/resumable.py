@@ -1,8 +1,8 @@
-"""``Resumable``: the base of objects that save a state of their own beside variables: iterators of datasets.
+"""``Resumable``: the base of objects that save state other than variables: dataset iterators.
 
 Checkpoint(iterator=iter(dataset))        iterator/.ATTRIBUTES/ITERATOR_STATE
 
-A state is bytes, which the object makes and understands. It is checked before anything of a checkpoint is restored.
+A state is opaque bytes of the object. It is validated before anything of a checkpoint is restored.
 """
 
 from __future__ import annotations

@@ -1,11 +1,11 @@
-"""``SessionState``: a state of a session beside variables, as two operations save and restore it: where an iterator is.
+"""``SessionState``: session state other than variables, saved and restored by two operations: iterator positions.
 
     serialized      a string tensor: the state, in the session that computes it
     restore         an operation that takes the state from `given`, a placeholder
 
-A ``Saver`` saves it under its name. With a graph that is written down, the names of the three are written too.
+A ``Saver`` saves it under its name. When a graph is serialized, the names of the three are written too.
 
-`Parts` are the parts of a variable that was cut: they are saved as the whole, under its name.
+`Parts` are the parts of a partitioned variable: they are saved as the whole, under its name.
 """
 
 from __future__ import annotations
@@ -92,7 +92,7 @@ def in_parts(variables: Iterable[Any]) -> list[Any]:
 
 
 def states_of(elements: list[Any]) -> list[Any]:
-    """The elements of a collection, with a state in the place of its parts, as `SessionState.names` has them."""
+    """The elements of a collection, with a state instead of its parts, as `SessionState.names` has them."""
     found: list[Any] = []
     rest = list(elements)
     while rest:

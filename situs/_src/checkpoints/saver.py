@@ -7,8 +7,8 @@
     with tf.Session() as sess:
         saver.restore(sess, path)
 
-A variable is saved under the name of its operation, or under the key that `var_list` gives it. On restoring, the values
-go where the variables of the session are, whatever devices and however many of them they were saved from.
+A variable is saved under the name of its operation, or under its key in `var_list`. Values are restored to wherever the
+session's variables are, whatever devices they were saved from.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from typing import Any
 
 import numpy as np
 
+from situs._src.base.drafts import write_whole
 from situs._src.base.errors import (
     ArgumentError,
     DTypeError,
@@ -32,7 +33,7 @@ from situs._src.base.errors import (
     shown,
 )
 from situs._src.base.export import export
-from situs._src.base.proto.meta_graph import SaverDef
+from situs._src.base.proto.meta_graph import MetaGraphDef, SaverDef
 from situs._src.base.shapes import TensorShape, brackets
 from situs._src.base.typing import IntLike, PathLike, SessionLike
 from situs._src.checkpoints.cells import (
@@ -49,13 +50,12 @@ from situs._src.checkpoints.finding import checkpoint_exists, get_checkpoint_mti
 from situs._src.checkpoints.index import Entry
 from situs._src.checkpoints.keeping import Keeper
 from situs._src.checkpoints.layout import prefix_path
-from situs._src.checkpoints.meta_graph import export_meta_graph
+from situs._src.checkpoints.meta_graph import export_meta_graph, note_saved, write_meta_graph
 from situs._src.checkpoints.objects import names_in
 from situs._src.checkpoints.reader import CheckpointReader
 from situs._src.checkpoints.saveable import Parts, SessionState, in_parts
 from situs._src.checkpoints.state import checked_file_name, update_checkpoint_state
 from situs._src.checkpoints.writer import write
-from situs._src.files.drafts import write_whole
 from situs._src.files.paths import as_text, as_texts, translated
 from situs._src.ir.graph.context import get_default_graph
 from situs._src.ir.graph.graph import Graph
@@ -216,7 +216,9 @@ class Saver:
         try:
             if self._graph_text is None or self._graph_text[0]() is not graph or self._graph_text[1] != state:
                 self._graph_text = weakref.ref(graph), state, None
-                content = export_meta_graph(graph=graph, saver_def=self.as_saver_def()).SerializeToString()
+                made = export_meta_graph(graph=graph, saver_def=self.as_saver_def())
+                self._note_saved(made)
+                content = made.SerializeToString()
                 self._graph_text = weakref.ref(graph), state, content
             if self._graph_text[2] is not None:  # else it has been said before that this graph cannot be written
                 with translated(path):
@@ -354,14 +356,21 @@ class Saver:
         save_debug_info: bool = False,
     ) -> Any:
         """The default graph with its variables and collections; `tf.train.export_meta_graph` says what the rest is."""
-        return export_meta_graph(
-            filename,
+        made = export_meta_graph(
             saver_def=self.as_saver_def(),
             collection_list=collection_list,
-            as_text=as_text,
             clear_devices=clear_devices,
             export_scope=export_scope,
         )
+        self._note_saved(made)
+        if filename is not None:
+            write_meta_graph(made, filename, as_text)
+        return made
+
+    def _note_saved(self, content: MetaGraphDef) -> None:
+        """Notes in a graph which of its variables this saver saves, and under which names."""
+        if self._var_list is not None:
+            note_saved(content, {key: full_name(variable) for key, variable in self._var_list.items()})
 
 
 # The variables.

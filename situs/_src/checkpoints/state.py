@@ -1,11 +1,11 @@
-"""The file ``checkpoint``: which checkpoint of a folder is the latest, and which others are kept.
+"""The file ``checkpoint``: the latest checkpoint of a folder, and the others that are kept.
 
     model_checkpoint_path: "model-3"
     all_model_checkpoint_paths: "model-2"
     all_model_checkpoint_paths: "model-3"
 
 Its format is TensorFlow's. Checkpoints in the folder of the file are named relative to it, so that the folder can be
-moved. It is written last, when the checkpoint it names is complete, and always as a whole.
+moved. It is written last, when the checkpoint it names is complete, and atomically.
 """
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
+from situs._src.base.drafts import write_whole
 from situs._src.base.errors import ArgumentError, OpError
 from situs._src.base.export import export
 from situs._src.base.proto.formats import parse, to_text
 from situs._src.base.proto.meta_graph import CheckpointState
 from situs._src.base.typing import PathLike
 from situs._src.checkpoints.opening import read_plain
-from situs._src.files.drafts import write_whole
 from situs._src.files.paths import as_text, as_texts, translated, without_scheme
 
 _logger = logging.getLogger("situs")

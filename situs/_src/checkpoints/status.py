@@ -1,8 +1,8 @@
-"""What a restoration has done, and what is missing: what ``tf.train.Checkpoint.restore`` returns.
+"""The result of a restoration, and what is missing: returned by ``tf.train.Checkpoint.restore``.
 
 status = checkpoint.restore(path)
-status.assert_consumed()                    every saved value has found its variable, and every variable its value
-status.assert_existing_objects_matched()    every variable that is there has its value
+status.assert_consumed()                    every saved value was restored, and every variable has its value
+status.assert_existing_objects_matched()    every existing variable has its value
 status.expect_partial()                     something is missing, and that is fine
 """
 

@@ -1,10 +1,10 @@
-"""JSON of which only what was agreed on is accepted.
+"""Strict JSON parsing.
 
     >>> loads(b'{"a": [1, 2.5, "b"]}')
     {'a': [1, 2.5, 'b']}
 
-A name must not stand twice in an object, numbers are finite, the text is UTF-8, and nothing is nested deeper than it
-needs to be: a reader that calls itself for each level could be led to overflow the stack.
+Keys must be unique, numbers finite, the text UTF-8, and the nesting limited: a recursive parser could overflow the
+stack.
 """
 
 from __future__ import annotations

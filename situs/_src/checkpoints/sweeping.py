@@ -1,7 +1,7 @@
-"""What a killed writer leaves behind, and sweeping it up.
+"""Cleaning up after killed writers.
 
-A draft that nobody has locked belongs to a writer that is dead: `sweep` deletes it. If it is an index, it also says
-which shards its writer had published for it, and those go too, unless the checkpoint that stands there uses them.
+A draft that is not locked belongs to a dead writer: `sweep` deletes it. If it is an index, it also names the shards
+that its writer had published, and those are deleted too, unless the current checkpoint uses them.
 """
 
 from __future__ import annotations
@@ -11,11 +11,11 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
+from situs._src.base.drafts import is_at, is_draft, lock
 from situs._src.base.errors import OpError
 from situs._src.checkpoints.index import LARGEST, MARK, Index
 from situs._src.checkpoints.layout import index_path, shard_path, shards_on_disk
 from situs._src.checkpoints.opening import read_plain
-from situs._src.files.drafts import is_at, is_draft, lock
 
 
 def sweep(folder: Path) -> None:
@@ -41,7 +41,7 @@ def _delete_draft(draft: Path, number: int) -> None:
 def delete_unused(prefix: Path, shards: Iterable[Path]) -> bool:
     """Deletes shards that the checkpoint of this prefix does not use; whether none is left that it does not use.
 
-    Those that somebody is writing stay.
+    Those that are being written stay.
     """
     used = _used_by(prefix)
     left = [path for path in shards if path not in used and not _deleted(path, prefix)]
@@ -78,7 +78,7 @@ def _used_by(prefix: Path) -> set[Path]:
 
 @contextmanager
 def _claimed(path: Path) -> Iterator[int | None]:
-    """The number of an open file that nobody else has locked; None if somebody has."""
+    """The descriptor of an open file that is not locked by others; None if it is."""
     number = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
     try:
         yield number if lock(number) and is_at(number, path) else None

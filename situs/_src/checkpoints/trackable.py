@@ -4,8 +4,8 @@
         def build(self, size):
             self.w = tf.Variable(tf.zeros([size]))      has its value from the checkpoint at once
 
-Objects of any class can be saved, and restored as they are. Only an object that tells of its new attributes can have
-variables restored that it makes later.
+Objects of any class can be saved and restored. Only an object that reports new attributes can have variables restored
+that it creates later.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""``Trackable``, ``AutoTrackable``: objects that say by name what is saved of them, as TensorFlow's do.
+"""``Trackable``, ``AutoTrackable``: objects that declare by name what is saved, as in TensorFlow.
 
     class Layer(AutoTrackable):
         def __init__(self):
@@ -6,9 +6,8 @@
             self.blocks = [Layer(), Layer()]      "blocks/0", "blocks/1"
             self.rate = 0.5                       not tracked
 
-``tf.train.Checkpoint`` asks ``_trackable_children()``, which a class may override. What an object gets later is
-restored when it is tracked. Lists and dictionaries stay what they are: a checkpoint looks into them when it is
-written, and finds what could be tracked itself.
+``tf.train.Checkpoint`` calls ``_trackable_children()``, which a class may override. Attributes that are set later are
+restored when they are tracked. Lists and dictionaries are not wrapped: a checkpoint inspects them when it is written.
 """
 
 from __future__ import annotations
@@ -173,3 +172,7 @@ class DictWrapper(Trackable, dict):  # type: ignore[type-arg]
     def _trackable_children(self, save_type: str = "checkpoint", **kwargs: Any) -> dict[str, Any]:
         """The values, by key."""
         return dict(self)
+
+
+DictWrapper.__name__ = DictWrapper.__qualname__ = "_DictWrapper"  # as error messages of TensorFlow and Keras have it
+_DictWrapper = DictWrapper  # its name, by which copies of it are made

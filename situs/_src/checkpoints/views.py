@@ -1,4 +1,4 @@
-"""``tf.train.TrackableView``: the objects that one leads to, as checkpoints and saved programs find them."""
+"""``tf.train.TrackableView``: the objects reachable from one, as checkpoints and saved models find them."""
 
 from __future__ import annotations
 

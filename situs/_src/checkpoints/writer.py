@@ -1,13 +1,13 @@
-"""A set of values into the files of a checkpoint.
+"""Writing values into the files of a checkpoint.
 
-    1. shards      written as drafts, one for each device, side by side
-    2. index       written as a draft; it names the shards and knows all checksums
-    3. publish     the shards get their names, which nobody knows yet
-    4. replace     the index gets its name: now there is a checkpoint, or a new one in place of the old
-    5. tidy up     shards of the old one go
+    1. shards      written as drafts, one per device, in parallel
+    2. index       written as a draft; it has the names and checksums of the shards
+    3. publish     the shards are renamed; nothing refers to them yet
+    4. replace     the index is renamed: the checkpoint exists, or has replaced the old one
+    5. tidy up     shards of the old one are deleted
 
-Whatever ends this before 4 leaves the old checkpoint as it was, and after 4 there is the new one. Shards are
-safetensors files, written here value by value: the library wants all of them in the host's memory at once.
+A failure before 4 leaves the old checkpoint intact, and after 4 there is the new one. Shards are safetensors files,
+written here value by value: the library needs all of them in host memory at once.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from situs._src.base.drafts import Draft, sync_folder
 from situs._src.base.dtype import DType
 from situs._src.base.errors import AbortedError, InvalidArgumentError, shown
 from situs._src.checkpoints.checksum import Checksum, beside
@@ -30,7 +31,6 @@ from situs._src.checkpoints.encoding import alignment, pieces, size_of, stored_a
 from situs._src.checkpoints.index import LARGEST, Entry, Index, Shard
 from situs._src.checkpoints.layout import index_path, shard_file, shard_path, shards_on_disk
 from situs._src.checkpoints.sweeping import delete_unused, sweep
-from situs._src.files.drafts import Draft, sync_folder
 from situs._src.files.paths import translated
 from situs._src.runtime.eager.bridge import Value
 

@@ -3,7 +3,7 @@
     for x in dataset: ...        becomes     while IteratorHasNext(it):
                                                  x = IteratorGetNext(it)
 
-`walk` is what AutoGraph asks about what a ``for`` goes through.
+`walk` is AutoGraph's hook for the iterable of a ``for`` loop.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""What the datasets of both styles have in common: a node, and a way to make another dataset of another node.
+"""The base of the datasets of both API versions: a node, and a way to make a dataset from another node.
 
-`data.dataset` puts the families of methods together:
+`data.dataset` combines the families of methods:
 
-    class Dataset(Sources, Mapping, Batching, ...)         each family is written where its nodes are
+    class Dataset(Sources, Mapping, Batching, ...)         each family is next to its nodes
 """
 
 from __future__ import annotations

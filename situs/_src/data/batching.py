@@ -1,10 +1,10 @@
-"""Elements joined into batches, and taken apart again.
+"""Batching and unbatching.
 
     range(5).batch(2)              [0 1] [2 3] [4]
     range(5).batch(2, True)        [0 1] [2 3]
     ds.unbatch()                   the rows of each element
 
-The rows of a table are taken for a whole batch at once (`data.table`).
+The rows of a table are gathered for a whole batch at once (`data.table`).
 """
 
 from __future__ import annotations
@@ -13,12 +13,23 @@ from collections.abc import Callable, Iterator, Sequence
 from itertools import islice
 from typing import Any, Self
 
-from situs._src.base.errors import ArgumentError, InvalidArgumentError
+from situs._src.base import dtype as dt
+from situs._src.base.dtype import DType, as_dtype
+from situs._src.base.errors import ArgumentError, InvalidArgumentError, UnimplementedError
 from situs._src.base.shapes import TensorShape
-from situs._src.base.typing import IntLike
+from situs._src.base.typing import DTypeLike, IntLike
 from situs._src.data.base import DatasetV2
 from situs._src.data.columns import rows_of, stacked
-from situs._src.data.composites import groups_of, has_composites, joiner, rows_in, spec_of_batches, spec_of_rows
+from situs._src.data.composites import (
+    as_ragged_rows,
+    groups_of,
+    has_composites,
+    joiner,
+    rows_in,
+    spec_of_batches,
+    spec_of_ragged_rows,
+    spec_of_rows,
+)
 from situs._src.data.element import Element, Spec
 from situs._src.data.node import (
     INFINITE,
@@ -38,7 +49,7 @@ from situs._src.ops.attribute import as_bool
 
 
 class Batching(DatasetV2):
-    """Elements joined, and taken apart."""
+    """Batching and unbatching methods."""
 
     def batch(
         self,
@@ -60,6 +71,33 @@ class Batching(DatasetV2):
         size, drops = as_number(batch_size, "batch_size"), as_bool(drop_remainder, "drop_remainder")
         kind = CompositeBatch if has_composites(self._node.spec) else Batch
         return self._of(kind(self._node, size, drops))
+
+    def ragged_batch(
+        self,
+        batch_size: IntLike,
+        drop_remainder: bool = False,
+        row_splits_dtype: DTypeLike = dt.int64,
+        name: str | None = None,
+    ) -> Self:
+        """Elements joined into batches, as ragged tensors where their sizes may differ.
+
+        Args:
+            batch_size: How many elements make a batch.
+            drop_remainder: Whether to leave out the last batch if it is smaller.
+            row_splits_dtype: The dtype of the splits of ragged tensors, int32 or int64.
+            name: Accepted for TensorFlow's programs.
+
+        Example:
+            >>> import situs as tf
+            >>> ds = tf.data.Dataset.range(1, 4).map(lambda n: tf.range(n)).ragged_batch(2)
+            >>> [batch.to_list() for batch in ds]
+            [[[0], [0, 1]], [[0, 1, 2]]]
+        """
+        size, drops = as_number(batch_size, "batch_size"), as_bool(drop_remainder, "drop_remainder")
+        splits = as_dtype(row_splits_dtype)
+        if splits not in (dt.int32, dt.int64):
+            raise ArgumentError(f"row_splits_dtype is int32 or int64, got {splits.name}.")
+        return self._of(RaggedBatch(self._node, size, drops, splits))
 
     def unbatch(self, name: str | None = None) -> Self:
         """The rows of the elements, one after the other."""
@@ -137,6 +175,26 @@ class CompositeBatch(Batch):
 
     def _join(self, group: Sequence[Element]) -> Element:
         return self._join_parts(group)
+
+
+class RaggedBatch(Batch):
+    """Elements joined, tensors of unknown sizes into ragged ones."""
+
+    title = "RaggedBatch"
+
+    def __init__(self, input: Node, size: Number, drops: bool, splits: DType) -> None:
+        if has_composites(input.spec):
+            raise UnimplementedError("ragged_batch() joins tensors; for sparse and ragged elements use batch().")
+        self._rows = spec_of_ragged_rows(input.spec, splits)
+        self._groups = groups_of(self._rows.form)
+        self._join_parts = joiner(self._groups)
+        super().__init__(input, size, drops)
+
+    def _spec(self, input: Node, size: int | None) -> Spec:
+        return spec_of_batches(self._rows, size)
+
+    def _join(self, group: Sequence[Element]) -> Element:
+        return self._join_parts([as_ragged_rows(self._groups, element) for element in group])
 
 
 def checked_size(size: int) -> int:

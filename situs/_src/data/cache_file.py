@@ -1,11 +1,11 @@
-"""The file of a cache: elements one after the other, nothing that can run.
+"""The file format of a cache: elements one after the other, without executable content.
 
     magic, length of the header, header (JSON: the dtypes and shapes of the components)
     for each element:  1, length, CRC-32, then for each component its sizes and its bytes
     at the end:        0, number of elements
 
-It gets its name when it is complete: whoever finds the file finds all of it. What is read
-is held to its lengths and checksums, and to the elements of the dataset that reads it.
+It is renamed when it is complete: an existing file is always whole. What is read is checked against its lengths and
+checksums, and against the elements of the dataset that reads it.
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ from typing import IO, Any, BinaryIO
 import numpy as np
 
 from situs._src.base import dtype as dt
+from situs._src.base.drafts import Draft, sync_folder
 from situs._src.base.errors import DataLossError, InvalidArgumentError
 from situs._src.data.element import Element, Leaf, Spec
 from situs._src.data.node import guarded_items
-from situs._src.files.drafts import Draft, sync_folder
 from situs._src.files.paths import local, translated
 from situs._src.runtime.eager.bridge import Value
 from situs._src.runtime.eager.convert import host_to_value
@@ -55,6 +55,16 @@ class CacheFile:
     def exists(self) -> bool:
         """Whether it has been written."""
         return self._path.exists()
+
+    def count(self) -> int:
+        """How many elements its end says that there are; none if it has no such end."""
+        with translated(self._path), self._path.open("rb") as file:
+            size = file.seek(0, os.SEEK_END)
+            if size < _RECORD.size:
+                return 0
+            file.seek(size - _RECORD.size)
+            mark, count, checksum = _RECORD.unpack(file.read())
+            return count if (mark, checksum) == (0, zlib.crc32(b"end")) else 0
 
     # Writing.
 
@@ -123,7 +133,7 @@ class CacheFile:
         return tuple(values)
 
     def _damaged(self, why: str) -> DataLossError:
-        return DataLossError(f"The cache {self._path} is damaged: {why}. Delete it, and it is written anew.")
+        return DataLossError(f"The cache {self._path} is damaged: {why}. Delete it, and it will be rewritten.")
 
 
 class Writer:

@@ -1,9 +1,9 @@
-"""Caching: elements are made once, and read again in later iterations.
+"""Caching: elements are computed once, and reused in later iterations.
 
     ds.map(slow).cache()              kept in memory
     ds.map(slow).cache("train")       kept in a file, train.dataset, also for other programs
 
-An iteration that comes to its end fills the cache; one that is given up on the way, or meets an error, leaves nothing.
+An iteration that runs to its end fills the cache; one that is abandoned, or raises an error, leaves nothing.
 """
 
 from __future__ import annotations

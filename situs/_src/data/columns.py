@@ -1,7 +1,8 @@
-"""Values of many elements as one: stacked, padded, taken apart again.
+"""Values of many elements as one: stacked, padded, unstacked.
 
     stacked([a, b, c])      one value with a row for each        rows_of(value)     the rows again
     gathered(column, [4, 0, 2])                                  some rows of a column, in that order
+    column[stretch_of([4, 5, 6])]                                consecutive rows, which share its memory
 
 A value is a PyTorch tensor, or for strings a NumPy array of bytes objects.
 """
@@ -122,11 +123,16 @@ def _string_row(column: Any, number: int) -> np.ndarray[Any, Any]:
     return np.array(column[number], dtype=object)
 
 
-def gathered(column: Value, numbers: Sequence[int]) -> Value:
-    """Some rows of a column, in that order; those that lie one after the other share its memory."""
+def stretch_of(numbers: Sequence[int]) -> slice | None:
+    """Numbers that follow one another, as a slice; None for others."""
     first, count = numbers[0], len(numbers)
     if numbers[-1] - first == count - 1 and numbers == list(range(first, first + count)):
-        return column[first : first + count]
+        return slice(first, first + count)
+    return None
+
+
+def gathered(column: Value, numbers: Sequence[int]) -> Value:
+    """Some rows of a column, in that order; a new value."""
     if not isinstance(column, torch.Tensor):
         return column[numbers]
     return _like(np.take(_array(column), numbers, axis=0), column.dtype)

@@ -2,7 +2,7 @@
 
     zip((a, b))                    (a0, b0) (a1, b1) ...        as long as both have elements
     a.concatenate(b)               a0 a1 ... b0 b1 ...
-    choose_from_datasets([a, b], choices)                       the next of the one whose number comes
+    choose_from_datasets([a, b], choices)                       the next element of the chosen dataset
 
 Whole tables that are zipped become one table: they are shuffled and batched together.
 """
@@ -25,9 +25,12 @@ from situs._src.data.element import Element, Spec, joined
 from situs._src.data.node import INFINITE, UNKNOWN, Binding, Failure, Node, Stream
 from situs._src.data.seeding import seed_for, words_of
 from situs._src.data.table import SideBySide
+from situs._src.ops.array import reshape
 from situs._src.ops.attribute import as_bool
+from situs._src.ops.math import log
 from situs._src.ops.philox.sequence import Words, doubles
 from situs._src.ops.philox.words import scrambled
+from situs._src.ops.stateless import stateless_categorical
 
 
 class Combining(DatasetV2):
@@ -81,7 +84,7 @@ class Combining(DatasetV2):
     def sample_from_datasets(
         cls,
         datasets: Any,
-        weights: ArrayLike | None = None,
+        weights: ArrayLike | DatasetV2 | None = None,
         seed: Any = None,
         stop_on_empty_dataset: bool = False,
         rerandomize_each_iteration: bool | None = None,
@@ -91,13 +94,19 @@ class Combining(DatasetV2):
 
         Args:
             datasets: The datasets.
-            weights: How likely each is, one number for each; equally likely by default.
+            weights: How likely each is, one number for each; or a dataset of such numbers, of which each draw takes
+                the next; equally likely by default.
             seed: Makes the choices the same in every program.
             stop_on_empty_dataset: Whether to stop when an empty one is drawn, rather than draw from the others.
-            rerandomize_each_iteration: Whether each iteration draws anew; only without a seed by default.
+            rerandomize_each_iteration: Whether each iteration draws again; only without a seed by default.
             name: Accepted for TensorFlow's programs.
         """
         nodes = _nodes_of(datasets, "sample_from_datasets()")
+        if isinstance(weights, DatasetV2):
+            given: Any = weights
+            seeds = given.random(seed, rerandomize_each_iteration).batch(2)
+            choices = given.zip((given.map(lambda *chances: log(chances)), seeds)).map(_choice)
+            return cls.choose_from_datasets(datasets, choices, stop_on_empty_dataset)
         chances = [1.0] * len(nodes) if weights is None else _as_chances(weights)
         if len(chances) != len(nodes) or not nodes or min(chances) < 0 or not 0 < sum(chances) < math.inf:
             raise ArgumentError(
@@ -109,9 +118,15 @@ class Combining(DatasetV2):
         return cls._of(Sample(nodes, chances, seed_for(seed), stops, again))
 
 
+def _choice(logits: Any, seed: Any) -> Any:
+    return reshape(stateless_categorical(reshape(logits, [1, -1]), 1, seed), [])
+
+
 def _nodes_of(datasets: Any, what: str) -> list[Node]:
     if not isinstance(datasets, Iterable) or isinstance(datasets, DatasetV2):
         raise DTypeError(f"{what} takes a list of datasets, got {shown(datasets)}.")
+    if isinstance(datasets, np.ndarray) and not datasets.ndim:
+        raise DTypeError(f"{what} takes a list of datasets, got an array without dimensions.")
     return [node_of(dataset, what) for dataset in datasets]
 
 

@@ -1,23 +1,30 @@
-"""Sparse and ragged tensors in datasets: their rows as elements, and elements joined into them.
+"""Sparse and ragged tensors in datasets: slicing and batching.
 
     from_tensor_slices(ragged)         a row of the ragged tensor each: a tensor, or a ragged one
     ds.batch(2)                        such rows, joined again: they may differ in length
+    ds.ragged_batch(2)                 tensors that differ in size, joined into ragged tensors
 
-The specs of such values know how: ``_unbatch()`` and ``_unstacked(values)``, ``_batch(size)`` and ``_stacked(rows)``,
-of what the components are on the host. Of other composites every component has the rows, as in a structure of tensors.
+The specs of such values implement it: ``_unbatch()`` and ``_unstacked(values)``, ``_batch(size)`` and
+``_stacked(rows)``, on host components. For other composites every component has the rows, as in a structure of tensors.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Sequence
 from itertools import count
 from typing import Any
 
-from situs._src.base.errors import ArgumentError, UnimplementedError
+import torch
+
+from situs._src.base.dtype import DType
+from situs._src.base.errors import ArgumentError
 from situs._src.base.shapes import TensorShape
 from situs._src.base.tree import LEAF, Form, put_together, specs_in, take_apart
 from situs._src.data.columns import rows_of, stacked
 from situs._src.data.element import DatasetSpec, Element, Spec, spec_of
+from situs._src.ragged.tensor import RaggedTensorSpec
+from situs._src.runtime.eager.bridge import TORCH_DTYPE
 from situs._src.tracing.spec import TensorSpec
 from situs._src.tracing.type_spec import TypeSpec
 
@@ -73,7 +80,10 @@ def spec_of_rows(spec: Spec) -> Spec:
             raise ArgumentError("Unbatching a tensor is only supported for rank >= 1: a scalar has no rows.")
         return shape[1:]
 
-    return _changed(spec, row, lambda own: own._unbatch() if hasattr(own, "_unbatch") else _parts_changed(own, row))
+    def rows(own: Any) -> Any:
+        return own._unbatch() if hasattr(own, "_unbatch") else _parts_changed(own, row, rows)
+
+    return _changed(spec, row, rows)
 
 
 def spec_of_batches(spec: Spec, size: int | None) -> Spec:
@@ -86,18 +96,56 @@ def spec_of_batches(spec: Spec, size: int | None) -> Spec:
     def batch(shape: TensorShape) -> TensorShape:
         return TensorShape([size]) + shape
 
-    return _changed(spec, batch, lambda own: own._batch(size) if hasattr(own, "_batch") else _parts_changed(own, batch))
+    def batches(own: Any) -> Any:
+        return own._batch(size) if hasattr(own, "_batch") else _parts_changed(own, batch, batches)
+
+    return _changed(spec, batch, batches)
 
 
-def _parts_changed(spec: Any, of_tensor: Callable[[TensorShape], TensorShape]) -> Any:
-    """The kind of a composite whose components have other shapes."""
+def _parts_changed(
+    spec: Any, of_tensor: Callable[[TensorShape], TensorShape], of_composite: Callable[[Any], Any]
+) -> Any:
+    """The kind of a composite whose components have other shapes; a shape among its fields changes as theirs do."""
     form, leaves = take_apart(spec._serialize())
-    made = []
+    made: list[Any] = []
     for leaf in leaves:
-        if isinstance(leaf, TypeSpec) and not isinstance(leaf, TensorSpec):
-            raise UnimplementedError(f"Elements with {spec!r} have no rows, and cannot be joined into batches.")
-        made.append(TensorSpec(of_tensor(leaf.shape), leaf.dtype) if isinstance(leaf, TensorSpec) else leaf)
+        if isinstance(leaf, TensorSpec):
+            made.append(TensorSpec(of_tensor(leaf.shape), leaf.dtype))
+        elif isinstance(leaf, TypeSpec):
+            made.append(of_composite(leaf))
+        else:
+            made.append(of_tensor(leaf) if isinstance(leaf, TensorShape) else leaf)
     return type(spec)(*put_together(form, made))
+
+
+def spec_of_ragged_rows(spec: Spec, splits: DType) -> Spec:
+    """The same elements, of which tensors with unknown sizes are rows of ragged tensors.
+
+    Raises:
+        InvalidArgumentError: not even the rank of a tensor is known.
+    """
+    form, leaves = take_apart(spec.structure)
+    return spec_of(put_together(form, [_ragged_row(leaf, splits) for leaf in leaves]))
+
+
+def _ragged_row(leaf: Any, splits: DType) -> Any:
+    if not isinstance(leaf, TensorSpec) or leaf.shape.is_fully_defined():
+        return leaf
+    if leaf.shape.rank is None:
+        raise ArgumentError(f"Elements of unknown rank cannot be joined into ragged tensors: {leaf!r}.")
+    last = max(axis for axis, size in enumerate(leaf.shape) if size is None)
+    return RaggedTensorSpec(leaf.shape, leaf.dtype, last, splits)
+
+
+def as_ragged_rows(groups: Sequence[Group], element: Element) -> Element:
+    """An element of tensors as that of `spec_of_ragged_rows` with these groups: some of them with splits."""
+    made: list[Any] = []
+    for value, (spec, places) in zip(element, groups, strict=True):
+        made.append(value if len(places) == 1 else value.reshape(-1, *value.shape[len(places) :]))
+        for axis in range(1, len(places)):
+            rows, size = math.prod(value.shape[:axis]), value.shape[axis]
+            made.append(torch.arange(rows + 1, dtype=TORCH_DTYPE[spec.row_splits_dtype]) * size)
+    return tuple(made)
 
 
 def rows_in(groups: Sequence[Group], values: Sequence[Any]) -> list[Element]:

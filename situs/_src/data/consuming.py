@@ -2,8 +2,8 @@
 
     range(5).reduce(np.int64(0), lambda state, x: state + x)        10
 
-In eager code the dataset is iterated at once. In a graph the whole iteration is one operation: it takes the tensors
-that the dataset depends on.
+In eager code the dataset is iterated immediately. In a graph the whole iteration is one operation, whose inputs are the
+tensors that the dataset depends on.
 
     ReduceDataset(state, tensors it depends on)      dataset, f
 """

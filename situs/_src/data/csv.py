@@ -341,7 +341,7 @@ class TFRecordWriter:
         """Writes the elements, in their order.
 
         Raises:
-            TypeError: this is no dataset of scalar strings.
+            TypeError: this is not a dataset of scalar strings.
         """
         if not isinstance(dataset, DatasetV2):
             raise DTypeError(f"`dataset` must be a `tf.data.Dataset` object, got {shown(dataset)}.")

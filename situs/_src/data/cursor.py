@@ -1,10 +1,10 @@
-"""Cursors: one iteration of a dataset, from which elements are taken one after the other, by any number of threads.
+"""Cursors: one iteration of a dataset, from which any number of threads take elements.
 
     cursor = Cursor(node, Binding())
-    cursor.pull()        the next element; None at the end; raises what belongs to it
+    cursor.pull()        the next element; None at the end; raises its error
     cursor.close()       ends the threads of the pipeline; so does dropping the cursor
 
-Behind an element that failed the iteration goes on.
+The iteration continues after an element that failed.
 """
 
 from __future__ import annotations
@@ -98,7 +98,7 @@ class Cursor:
             yield self._taken, self._failed, self._draws, self._memories
 
     def resume(self, node: Node, binding: Binding, taken: int, failed: bool) -> None:
-        """Iterates anew from behind so many elements.
+        """Iterates again from behind so many elements.
 
         Args:
             node: The dataset.
@@ -132,12 +132,12 @@ class Cursor:
         return item
 
     def _end(self, instead: Iterator[Any]) -> None:
-        self._items = instead  # lets go of the pipeline, and so of its threads
+        self._items = instead  # releases the pipeline, and so of its threads
 
     def close(self) -> None:
-        """Ends the iteration: its threads end, and nobody waits for it any longer."""
+        """Ends the iteration: its threads end, and waiters are released."""
         self._life.closed = True
-        if self._lock.acquire(blocking=False):  # else whoever holds it finds out by itself
+        if self._lock.acquire(blocking=False):  # else the holder notices by itself
             self._end(_Broken())
             self._lock.release()
 

@@ -3,7 +3,7 @@
     ds = tf.data.Dataset.from_tensor_slices((x, y)).shuffle(1000).batch(32).prefetch(2)
     for features, labels in ds: ...
 
-A dataset says what is to be done; iterating it does it. Each family of methods is written where its nodes are.
+A dataset is a declarative description; iterating it runs it. Each family of methods is next to its nodes.
 """
 
 from __future__ import annotations
@@ -17,25 +17,17 @@ from situs._src.base.export import export
 from situs._src.base.tree import take_apart
 from situs._src.base.typing import ArrayLike, IntLike
 from situs._src.data.base import DatasetV2
-from situs._src.data.batching import Batching
-from situs._src.data.caching import Caching
-from situs._src.data.combining import Combining
+from situs._src.data.composed import Composed
 from situs._src.data.consuming import Consuming
 from situs._src.data.element import Spec
 from situs._src.data.fixed_length import slices_of
 from situs._src.data.generator import Generating
 from situs._src.data.iterator import FunctionIterator, IteratorBase, OwnedIterator
-from situs._src.data.mapping import Mapping
-from situs._src.data.nesting import Nesting
 from situs._src.data.options import Optioned
-from situs._src.data.padding import Padding
-from situs._src.data.prefetching import Prefetching
 from situs._src.data.records import records_of
-from situs._src.data.selecting import Selecting
+from situs._src.data.saving import Saving
 from situs._src.data.shuffling import Shuffling
-from situs._src.data.sources import Sources
 from situs._src.data.text import Listing, lines_of, reading
-from situs._src.data.windows import Windows
 from situs._src.ir.graph.function import outermost
 from situs._src.runtime.eager.tensor import EagerTensor
 
@@ -43,24 +35,16 @@ from situs._src.runtime.eager.tensor import EagerTensor
 @export(
     "data.Dataset",
     v1=(),
-    differs="A SparseTensorValue in an element is refused: tf.SparseTensor.from_value(value) makes a tensor of "
-    "it. flat_map of a function with a Python if on a tensor that gives one of two datasets is refused: "
-    "use tf.where on the elements, or filter.",
+    differs="A SparseTensorValue in an element is an error: convert it with tf.SparseTensor.from_value(value). "
+    "flat_map of a function whose Python if on a tensor returns one of two datasets is an error: use tf.where on the "
+    "elements, or filter.",
 )
 class Dataset(
-    Sources,
+    Composed,
     Generating,
     Listing,
-    Mapping,
-    Nesting,
-    Batching,
-    Padding,
-    Windows,
     Shuffling,
-    Selecting,
-    Combining,
-    Caching,
-    Prefetching,
+    Saving,
     Optioned,
     Consuming,
 ):
@@ -86,7 +70,7 @@ class Dataset(
         return FunctionIterator.of(self._node, here.graph, self._of)
 
     def as_numpy_iterator(self) -> Iterator[Any]:
-        """The elements, with NumPy arrays in the place of tensors.
+        """The elements, with NumPy arrays instead of tensors.
 
         Raises:
             RuntimeError: a graph is being built.

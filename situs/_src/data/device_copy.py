@@ -1,14 +1,14 @@
-"""Elements brought to a device before they are asked for.
+"""Prefetching elements to a device.
 
     ds.batch(128).apply(tf.data.experimental.prefetch_to_device("/gpu:0"))
 
-    thread of the pipeline     make batch 2 | pin | order its copy
+    thread of the pipeline     make batch 2 | pin | launch its copy
     copy stream                               copy 1 ------- copy 2 -------
     program's stream           step 0 ------- | wait for copy 1 | step 1 -------
 
-A thread makes an element, puts it into pinned memory and orders the copy on a stream of its own. Who takes the element
-lets its own stream wait for that copy, and nothing else. A virtual GPU has no streams: there the thread makes the copy.
-In PyTorch's profiler the copies are called ``PrefetchToDevice``.
+A thread produces an element, copies it into pinned memory and enqueues the copy on a separate stream. The consumer
+makes its own stream wait for that copy, and for nothing else. A virtual GPU has no streams: there the thread makes the
+copy. In PyTorch's profiler the copies are called ``PrefetchToDevice``.
 """
 
 from __future__ import annotations
@@ -158,7 +158,7 @@ class Mover:
 
 
 class CardMover(Mover):
-    """Moves elements from the host to a card, on a stream of its own."""
+    """Moves elements from the host to a GPU, on a stream of its own."""
 
     def __init__(self, target: Device, dtypes: list[dt.DType]) -> None:
         super().__init__(target, dtypes)

@@ -1,13 +1,13 @@
-"""Elements: the form they have, and the kinds of the tensors in them.
+"""Elements: their structure, and the specs of their tensors.
 
-Between the stages of a pipeline an element is a flat tuple of values, and a `Spec` says what it stands for:
+Between the stages of a pipeline an element is a flat tuple of values, and a `Spec` describes it:
 
     {"x": float32[3], "y": (int64[], string[])}     form     {x: *, y: (*, *)}
                                                     leaves   float32[3], int64[], string[]
     element                                                  (tensor, tensor, array of bytes)
 
-Tuples, named tuples and dictionaries are structure; a list is a tensor, as in TensorFlow. None stays in the form. A
-leaf may also be a dataset, as the elements of ``window`` are, or an array of datasets, as a batch of those is.
+Tuples, named tuples and dictionaries are structure; a list is a tensor, as in TensorFlow. None is part of the
+structure. A leaf may also be a dataset, as for ``window``, or an array of datasets, as in a batch of those.
 """
 
 from __future__ import annotations
@@ -72,12 +72,13 @@ class Spec:
         pack: Makes the structure from a sequence of leaves.
     """
 
-    __slots__ = ("form", "leaves", "pack")
+    __slots__ = ("_hash", "form", "leaves", "pack")
 
     def __init__(self, form: Any, leaves: Sequence[Leaf]) -> None:
         self.form = form
         self.leaves = tuple(leaves)
         self.pack: Callable[[Sequence[Any]], Any] = _packer(form)
+        self._hash: int | None = None  # every batch of Keras' `fit` asks for it
 
     @property
     def structure(self) -> Any:
@@ -110,7 +111,9 @@ class Spec:
         return isinstance(other, Spec) and (self.form, self.leaves) == (other.form, other.leaves)
 
     def __hash__(self) -> int:
-        return hash((self.form, self.leaves))
+        if self._hash is None:
+            self._hash = hash((self.form, self.leaves))
+        return self._hash
 
     def __repr__(self) -> str:
         return f"Spec({self.structure!r})"

@@ -1,4 +1,4 @@
-"""Binary files of records that all have one length, such as CIFAR-10's.
+"""Binary files of fixed-length records, such as CIFAR-10's.
 
 header   record   record   ...   record   footer
 """

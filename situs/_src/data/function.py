@@ -1,12 +1,12 @@
-"""The functions that programs give to datasets, as programs that run on elements.
+"""User functions in datasets, as programs that run on elements.
 
-A function is called once, when the dataset is made, with symbolic tensors in the place of an element, and becomes a
-graph, as in a ``tf.function``. For each element the graph runs:
+A function is traced once, when the dataset is created, with symbolic tensors for an element, as in a ``tf.function``.
+The graph runs for each element:
 
     ds.map(lambda x, y: x * y)        graph:   (x, y) -> Mul         runs on (3., 2.), (5., 4.), ...
 
-A function may use tensors of the graph around it; they become symbols of the dataset. It may also return a dataset: an
-operation of its graph takes the tensors that this one depends on, and gives the dataset with their values.
+A function may capture tensors of the outer graph; they become symbols of the dataset. It may also return a dataset: an
+operation of its graph takes the tensors that this one depends on, and returns the dataset with their values.
 
     ds.flat_map(lambda n: Dataset.range(n))      graph:   n -> DatasetVariant(n)     dataset: Range(n)
 """
@@ -14,8 +14,11 @@ operation of its graph takes the tensors that this one depends on, and gives the
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 from weakref import ref
+
+import torch
 
 from situs._src.base import dtype as dt
 from situs._src.base.devices.inventory import process
@@ -37,6 +40,7 @@ from situs._src.ops.inner import symbolic
 from situs._src.placement import options
 from situs._src.runtime.eager.bridge import Value, host
 from situs._src.runtime.eager.cell import Cell
+from situs._src.runtime.plan.plan import Plan
 from situs._src.runtime.run.engine import Engine
 from situs._src.runtime.run.program import Program
 from situs._src.runtime.run.state import Run, State
@@ -185,7 +189,7 @@ class ElementFunction:
     # Running.
 
     def bind(self, binding: Binding) -> Callable[[Element], Element]:
-        """The function, for one iteration: its random operations begin anew."""
+        """The function, for one iteration: its random operations begin again."""
         if not all(_is_there(tensor, binding) for tensor in self._captured):
             return self._bound_later(binding)
         captured = [_captured_value(tensor, binding) for tensor in self._captured]
@@ -219,7 +223,23 @@ class ElementFunction:
         roots = {graph.captures[tensor]: _root(tensor) for tensor in self._captured if tensor.is_ref}
         fixed = {tensor.op: device for tensor, device in feeds}
         engine = Engine(graph, devices, soft=options.current.soft, default=host(), fixed=fixed)
-        return engine.program(feeds, [(tensor, host()) for tensor in graph.results], self._effects, roots)
+        program = engine.program(feeds, [(tensor, host()) for tensor in graph.results], self._effects, roots)
+        if torch.get_num_threads() > 1:
+            _leave_threads_alone(program.plan)
+        return program
+
+
+def _leave_threads_alone(plan: Plan) -> None:
+    """Has kernels that know how compute in the thread that calls them: the cores are for who takes the elements.
+
+    Between the steps of a program PyTorch's threads go to sleep. Waking them for the rows of a batch takes longer than
+    copying them.
+    """
+    for call in plan.calls:
+        if call.node is not None and call.device.account is None and not call.takes_run:
+            alone = getattr(plan.assignments[call.node].kernel.function, "alone", None)
+            if alone is not None:
+                call.function = partial(alone, **call.node.attrs)
 
 
 def _as_argument(tensor: Any, leaf: Leaf, make_dataset: MakeDataset) -> Any:

@@ -1,10 +1,10 @@
-"""Elements that a Python generator yields.
+"""Elements from a Python generator.
 
     Dataset.from_generator(f, output_signature=tf.TensorSpec([None], tf.int32))
 
-Every iteration calls the function, and takes from what it returns as elements are wanted. What it yields is held to the
-signature: an element of another structure, dtype or shape is an error. An error that it raises arrives where the
-element would have been; nothing comes after it.
+Every iteration calls the function, and takes elements from its iterator as needed. They are checked against the
+signature: an element of another structure, dtype or shape is an error. An exception of the generator is raised in place
+of the element; nothing comes after it.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ class Generating(DatasetV2):
             output_types: The dtypes of the elements, in their structure.
             output_shapes: Their shapes, in the same structure; unknown by default.
             args: Tensors to call the function with; it gets NumPy arrays.
-            output_signature: TensorSpecs in the structure of the elements, in the place of types and shapes.
+            output_signature: TensorSpecs in the structure of the elements, instead of types and shapes.
             name: Accepted for TensorFlow's programs.
         """
         if not callable(generator):

@@ -1,11 +1,11 @@
-"""Iterators in graphs: ``make_one_shot_iterator`` and its like.
+"""Iterators in graphs: ``make_one_shot_iterator`` and the like.
 
     iterator = tf.data.make_initializable_iterator(dataset)
     x = iterator.get_next()                        an operation: each run takes the next element
-    sess.run(iterator.initializer, {p: 3})         begins, with what is fed now
+    sess.run(iterator.initializer, {p: 3})         starts, with the current feeds
     sess.run(x)                                    OutOfRangeError at the end
 
-Where an iteration is belongs to the session: two sessions iterate the same dataset each for itself.
+The position of an iteration belongs to the session: two sessions iterate independently.
 """
 
 from __future__ import annotations

@@ -3,8 +3,8 @@
     for x in dataset: ...                       eager: tensors
     it = iter(dataset); it.get_next()           raises OutOfRangeError at the end; next(it) raises StopIteration
 
-An iterator made in eager code may also be used by the graph of a ``tf.function``: each run takes the next elements. One
-made inside of the function begins anew with each call. A loop over a dataset in there becomes a loop of the graph
+An iterator created in eager code may also be used by the graph of a ``tf.function``: each run takes the next elements.
+One created inside the function starts over with each call. A loop over a dataset in there becomes a loop of the graph
 (`data.autograph_loop`).
 """
 

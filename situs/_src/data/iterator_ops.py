@@ -1,13 +1,13 @@
 """The ops of iterators; `data.iterator` and `data.graph_iterator` have the classes that programs use.
 
-An iterator in a graph is an operation whose value is a handle, a `Handle` that the session holds. Others take it:
+An iterator in a graph is an operation whose value is a handle, a `Handle` of the session. Others take it:
 
-    IteratorV2 ---handle---> MakeIterator(tensors the dataset depends on)     begins an iteration
+    IteratorV2 ---handle---> MakeIterator(tensors the dataset depends on)     starts an iteration
                `--handle---> IteratorGetNext                                  the components of the next element
-    OneShotIterator ------->                                                  begins by itself, once in a session
-    AnonymousIterator(...) ->                                                 begins whenever it runs: in a tf.function
+    OneShotIterator ------->                                                  starts by itself, once per session
+    AnonymousIterator(...) ->                                                 starts whenever it runs: in a tf.function
 
-They are where the elements are: on the CPU, or on the GPU that a pipeline brings them to.
+They run where the elements are: on the CPU, or on the GPU that a pipeline prefetches to.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ class Handle:
                 self._cursor = make()
 
     def begin(self, cursor: Cursor) -> None:
-        """Puts another iteration in the place of the one there is."""
+        """Puts another iteration instead of the one there is."""
         before, self._cursor = self._cursor, cursor
         if before is not None:
             before.close()
@@ -169,8 +169,8 @@ def check_constant(dataset: Node) -> None:
         if fed or node.op_def.stateful:
             raise InvalidArgumentError(
                 f"Cannot capture a {'placeholder' if fed else 'stateful node'} (name:{node.name}, type:{node.type}) by "
-                "value. A one-shot iterator begins by itself, so its dataset cannot depend on what is fed or on "
-                "variables. Use `make_initializable_iterator()` instead."
+                "value. A one-shot iterator initializes itself, so its dataset "
+                "cannot depend on feeds or on variables. Use `make_initializable_iterator()` instead."
             )
 
 

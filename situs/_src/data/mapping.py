@@ -4,7 +4,7 @@
     range(4).filter(lambda x: x % 2 == 0)                  0 2
     range(4).scan(0, lambda s, x: (s + x, s + x))          0 1 3 6
 
-`data.function` says what becomes of the functions.
+`data.function` describes how functions are traced.
 """
 
 from __future__ import annotations

@@ -3,9 +3,9 @@
     range(3).flat_map(lambda x: from_tensors(x).repeat(2))                     0 0 1 1 2 2
     range(3).interleave(lambda x: from_tensors(x).repeat(2), cycle_length=2)   0 1 0 1 2 2
 
-A cycle has so many places; each has the dataset of one element, and gives a block of elements in its turn. A place
-whose dataset has ended takes the next element. With ``num_parallel_calls`` the datasets read ahead, in threads; the
-order stays the same.
+A cycle has a number of slots; each has the dataset of one element, and yields a block of elements in turn. A slot whose
+dataset has ended takes the next element. With ``num_parallel_calls`` the datasets read ahead, in threads; the order
+stays the same.
 """
 
 from __future__ import annotations

@@ -1,13 +1,13 @@
-"""Nodes: what a dataset is made of, and what iterating one goes through.
+"""Nodes: the parts of a dataset, and how it is iterated.
 
-A dataset is a tree of nodes, and says only what is to be done. To iterate it is to start its nodes, from the sources
-up, each giving a `Stream` to the next:
+A dataset is a tree of nodes: a declarative description. Iterating it starts its nodes, from the sources up, each
+passing a `Stream` to the next:
 
     batch(4)   <- map(f)   <- range(10)          nodes
     (stacked)  <- (values) <- 0 1 2 3 ...        streams, made by start(binding)
 
-What goes through a stream never raises: an error that belongs to an element travels in its place, as a `Failure`, and
-is raised where the element arrives. So an iteration goes on behind an element that failed, also across threads.
+A stream never raises: the error of an element travels in its place, as a `Failure`, and is raised where the element
+arrives. So an iteration continues after an element that failed, also across threads.
 
 A node may depend on tensors of a graph: placeholders, arguments of a function. A `Binding` has their values.
 """
@@ -46,15 +46,15 @@ from situs._src.runtime.symbolic.fold import constant_value
 AUTOTUNE = -1
 export("data.AUTOTUNE", "data.experimental.AUTOTUNE")(AUTOTUNE)
 INFINITE = -1
-export("data.INFINITE_CARDINALITY")(INFINITE)
+export("data.INFINITE_CARDINALITY", "data.experimental.INFINITE_CARDINALITY")(INFINITE)
 UNKNOWN = -2
-export("data.UNKNOWN_CARDINALITY")(UNKNOWN)
+export("data.UNKNOWN_CARDINALITY", "data.experimental.UNKNOWN_CARDINALITY")(UNKNOWN)
 
 Number = int | SymbolicTensor
 
 
 class Failure:
-    """An error, in the place of the element that it belongs to."""
+    """An error, instead of the element that it belongs to."""
 
     __slots__ = ("_error",)
 
@@ -137,7 +137,7 @@ class Memory:
 
 
 class Life:
-    """Whether an iteration goes on; whoever waits in it asks now and then."""
+    """Whether an iteration continues; checked now and then by everything that waits in it."""
 
     def __init__(self) -> None:
         self.closed = False
@@ -230,7 +230,7 @@ class Binding:
         return made
 
     def with_state(self, state: State | None) -> Binding:
-        """The same, with another state in the place of this one's, which it does not hold."""
+        """The same, with another state instead of this one's, which it does not hold."""
         made = Binding(self.values, state, self.life, self.deterministic, self._planned)
         made.memories, made.draws, made._outer = self.memories, self.draws, self._outer
         return made
@@ -270,7 +270,7 @@ class Binding:
             node: The node.
             seed: What the program gave; None if it gave nothing.
             again: Whether every iteration has an order of its own.
-            drawn: What the node drew in place of a seed, when it was made; None if every iteration draws anew.
+            drawn: What the node drew in place of a seed, when it was made; None if every iteration draws again.
         """
         with self.draws.lock:
             chosen = self._planned_for(node)
@@ -421,7 +421,7 @@ def as_number(value: object, name: str) -> Number:
     """An integer, or a scalar of a graph that will be one.
 
     Raises:
-        DTypeError: it is no integer.
+        DTypeError: it is not an integer.
         InvalidArgumentError: it does not fit into an int64.
     """
     value = read(value)

@@ -1,11 +1,11 @@
-"""Optionals: an element, or that there is none.
+"""Optionals: an element, or none.
 
     optional = iterator.get_next_as_optional()
     optional.has_value()        a bool tensor
     optional.get_value()        the element; an error if there is none
 
-An optional is made of one tensor of the dtype ``variant``, and goes through functions, loops and branches as that. The
-value of the tensor is a `Held`.
+An optional consists of one tensor of the dtype ``variant``, as which functions, loops and branches pass it. The value
+of the tensor is a `Held`.
 """
 
 from __future__ import annotations
@@ -316,7 +316,7 @@ def _from_value_kernel(components: list[Value], *, run: Run, where: Device) -> H
 
 @_has_value.kernel(CPU, GPU, host_output=True)
 def _has_value_kernel(optional: Held) -> torch.Tensor:
-    return torch.tensor(optional.element is not None)
+    return (_NO if optional.element is None else _YES).clone()  # a quarter of the time of making one from a bool
 
 
 @_get_value.kernel(CPU, GPU)

@@ -1,11 +1,11 @@
-"""``tf.data.Options``: what a program asks of a whole pipeline.
+"""``tf.data.Options``: options of a whole pipeline.
 
     options = tf.data.Options()
     options.deterministic = False
     ds = ds.with_options(options)
 
-What is asked of a dataset holds for all that it is made of. Most of TensorFlow's options concern rewriting of pipelines
-that does not happen here: they are taken, kept and merged, and change nothing.
+Options of a dataset apply to everything it consists of. Most of TensorFlow's options concern rewriting of pipelines
+that does not happen here: they are accepted, stored and merged, without effect.
 """
 
 from __future__ import annotations

@@ -1,13 +1,14 @@
-"""Batches of elements that differ in size: padded to that of the largest, or to one that the program gives.
+"""Batches of elements that differ in size: padded to the largest, or to given sizes.
 
     [1] [2 2] [3 3 3]    padded_batch(3)    [[1 0 0] [2 2 0] [3 3 3]]
 
-Nothing is ever cut off: an element that is larger than it may be is an error.
+Nothing is ever truncated: an element that is too large is an error.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any, Self
 
 import numpy as np
@@ -32,7 +33,7 @@ from situs._src.runtime.eager.tensor import EagerTensor, to_numpy
 from situs._src.runtime.symbolic.fold import constant_value
 from situs._src.tracing.spec import TensorSpec
 
-Size = int | None
+Size = int | None | SymbolicTensor  # one of a graph is read when the dataset is iterated
 
 
 class Padding(DatasetV2):
@@ -81,13 +82,15 @@ def _sizes(spec: Spec, wanted: object) -> list[list[Size]]:
                 raise ArgumentError(
                     f"You must provide `padded_shapes` argument because component {number} has unknown rank."
                 )
-        return [leaf.shape.as_list() for leaf in spec.leaves]
+        return [[*leaf.shape.as_list()] for leaf in spec.leaves]
     shapes = matched(spec.form, wanted, "`padded_shapes`")
     return [_size(*each) for each in zip(shapes, spec.leaves, strict=True)]
 
 
 def _size(wanted: object, leaf: Leaf) -> list[Size]:
-    shape = TensorShape(_open(wanted))
+    given = _open(wanted)
+    late = list(given) if isinstance(given, (list, tuple)) else []
+    shape = TensorShape([_known(size) for size in late] if late else given)
     if shape.rank is None:
         shape = leaf.shape
     if shape.rank is None or leaf.shape.rank not in (None, shape.rank):
@@ -95,7 +98,11 @@ def _size(wanted: object, leaf: Leaf) -> list[Size]:
     for size, known in zip(shape, leaf.shape if leaf.shape.rank is not None else shape, strict=True):
         if size is not None and known is not None and size < known:
             raise _incompatible(shape, leaf)
-    return shape.as_list()
+    return [each if isinstance(each, SymbolicTensor) else size for each, size in zip(late or shape, shape, strict=True)]
+
+
+def _known(size: object) -> Any:
+    return None if isinstance(size, SymbolicTensor) else size
 
 
 def _incompatible(shape: TensorShape, leaf: Leaf) -> InvalidArgumentError:
@@ -113,7 +120,7 @@ def _open(wanted: object) -> Any:
 
     Raises:
         DTypeError: it is a tensor of something else than integers.
-        InvalidArgumentError: it is no vector.
+        InvalidArgumentError: it is not a vector.
     """
     value = read(wanted)
     if isinstance(value, (SymbolicTensor, EagerTensor)):
@@ -130,7 +137,13 @@ def _open(wanted: object) -> Any:
         )
     if isinstance(value, (TensorShape, type(None))) or not hasattr(value, "__iter__"):
         return value
-    return [None if size == -1 else size for size in value]
+    return [_one_size(read(size)) for size in value]
+
+
+def _one_size(size: object) -> Any:
+    if isinstance(size, (SymbolicTensor, EagerTensor)):
+        size = as_number(size, "padded_shapes")
+    return size if isinstance(size, SymbolicTensor) or size != -1 else None
 
 
 def _matched_fills(form: object, values: Any) -> list[Any]:
@@ -180,10 +193,11 @@ class PaddedBatch(Transformation):
     def __init__(self, input: Node, size: Number, drops: bool, sizes: list[list[Size]], fills: Sequence[Any]) -> None:
         rows = TensorShape([leading(size, drops)])
         leaves = [
-            TensorSpec(rows + TensorShape(shape), leaf.dtype)
+            TensorSpec(rows + TensorShape([_known(size) for size in shape]), leaf.dtype)
             for shape, leaf in zip(sizes, input.spec.leaves, strict=True)
         ]
-        super().__init__(input, input.spec.with_leaves(leaves), (size,))
+        late = [each for shape in sizes for each in shape if isinstance(each, SymbolicTensor)]
+        super().__init__(input, input.spec.with_leaves(leaves), (size, *late))
         self._size = checked_size(size) if isinstance(size, int) else size
         self._drops = drops
         self.where = None
@@ -192,12 +206,18 @@ class PaddedBatch(Transformation):
     def start(self, binding: Binding) -> Stream:
         """Begins an iteration."""
         items, size = self.input.start(binding).elements(), checked_size(binding.number(self._size))
-        return Stream(map(guarded(self._joined), groups(items, size, self._drops)))
-
-    def _joined(self, group: Sequence[Element]) -> Element:
-        columns = zip(*group, strict=True)
-        return tuple([padded(values, *how) for values, how in zip(columns, self._components, strict=True)])
+        ways = [
+            ([each if each is None else binding.number(each) for each in sizes], fill, dtype)
+            for sizes, fill, dtype in self._components
+        ]
+        return Stream(map(guarded(partial(_joined, ways)), groups(items, size, self._drops)))
 
     def cardinality(self, binding: Binding) -> int:
         """How many batches there are."""
         return number_of_batches(self.input.cardinality(binding), binding.known(self._size), self._drops)
+
+
+def _joined(ways: Sequence[tuple[Any, ...]], group: Sequence[Element]) -> Element:
+    """Elements as a batch, each component padded in its way: sizes, what to pad with, dtype."""
+    columns = zip(*group, strict=True)
+    return tuple([padded(values, *how) for values, how in zip(columns, ways, strict=True)])

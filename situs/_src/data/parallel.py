@@ -1,12 +1,12 @@
-"""Stages that work ahead, in threads: prefetching, mapping in parallel, reading several datasets at once.
+"""Stages that work ahead, in threads: prefetching, parallel map, parallel interleave.
 
-    prefetched(items, limit)               one thread takes items before they are asked for
-    prefetched_if_slow(items)              the same, once items have shown that they take their time
+    prefetched(items, limit)               one thread takes items in advance
+    prefetched_if_slow(items)              the same, once items have turned out to be slow
     mapped(items, call, workers)           a pool takes items and calls the function on them
     read_ahead(items, pool)                one job at a time takes some more of the items
 
-All of them hand over runs of items, as many as their `Pace` says, and keep what waits in memory bounded. Their threads
-end when the stream is dropped.
+All of them pass on chunks of items, of the size that `Pace` determines, and bound the memory in use. Their threads end
+when the stream is dropped.
 """
 
 from __future__ import annotations
@@ -131,7 +131,7 @@ def prefetched_if_slow(items: Items, life: Life) -> Items:
 
 
 def interrupted(wait: Callable[[], None], life: Life) -> Failure | None:
-    """Waits; if something else comes up, such as a time limit or the keyboard, that, in the place of an element.
+    """Waits; if something else comes up, such as a time limit or the keyboard, that, instead of an element.
 
     A stage that passed it on as an error would be over. So it only passes it on, and waits again for the next one.
     """

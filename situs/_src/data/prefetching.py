@@ -1,9 +1,9 @@
-"""Prefetching: the next elements are made while the program works on this one.
+"""Prefetching: the next elements are produced while the program works on the current one.
 
-    ds.map(decode).batch(32).prefetch(2)         two batches ahead, made by a thread of its own
+    ds.map(decode).batch(32).prefetch(2)         two batches ahead, produced by a separate thread
 
-The thread begins with the first element that is asked for. It makes at most `buffer_size` elements ahead; with
-``AUTOTUNE`` none while elements are quick, then a few, and more if that helps (`data.parallel`).
+The thread starts with the first request. It produces at most `buffer_size` elements ahead; with ``AUTOTUNE`` none while
+elements are fast, then a few, and more if that helps (`data.parallel`).
 """
 
 from __future__ import annotations

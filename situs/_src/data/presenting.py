@@ -1,4 +1,4 @@
-"""Elements of eager code as programs get them: tensors, and datasets, in their structure."""
+"""Elements as eager programs get them: tensors and datasets, in their structure."""
 
 from __future__ import annotations
 

@@ -1,10 +1,10 @@
-"""``tf.data.experimental.at``: one element of a dataset, by its number.
+"""``tf.data.experimental.at``: one element of a dataset, by index.
 
     ds = tf.data.Dataset.range(10).map(lambda x: x * x).batch(2)
-    tf.data.experimental.at(ds, 3)                                 [36 49]; no other batch is made
+    tf.data.experimental.at(ds, 3)                                 [36 49]; no other batch is computed
 
-Nodes whose elements have numbers know how to find one (`Node.at`). Behind ``cache()`` the elements of any dataset have
-numbers. In a graph it is one operation:
+Nodes that support random access implement `Node.at`. Behind ``cache()`` any dataset supports it. In a graph it is one
+operation:
 
     GetElementAtIndex(index, tensors the dataset depends on)      dataset
 """

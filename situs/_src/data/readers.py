@@ -1,4 +1,4 @@
-"""Readers of TensorFlow 1: files whose names come from a queue, record by record.
+"""Readers of TensorFlow 1: files whose names come from a queue, read record by record.
 
     names = tf.train.string_input_producer(["a.csv", "b.csv"])
     key, line = tf.TextLineReader().read(names)                     a new line in every run
@@ -6,12 +6,12 @@
     reader                      a record is                 its key
     TextLineReader              a line                      a.csv:1         the number of the line
     TFRecordReader              a record of bytes           a.csv:0         where it begins
-    FixedLengthRecordReader     so many bytes               a.csv:0         the number of the record
+    FixedLengthRecordReader     fixed-size bytes            a.csv:0         the number of the record
     WholeFileReader             a file                      a.csv
     IdentityReader              the name itself             a.csv
 
-A reader takes the next name out of the queue when a file has come to its end. It is an operation whose value a session
-holds (`Reading`), as with queues.
+A reader dequeues the next name at the end of a file. It is an operation whose value belongs to the session (`Reading`),
+as for queues.
 """
 
 from __future__ import annotations
@@ -105,7 +105,7 @@ class Reading:
         return record
 
     def reset(self) -> None:
-        """Begins anew: with the next name of the queue."""
+        """Begins again: with the next name of the queue."""
         with self._lock:
             self._file, self.produced, self.completed = None, 0, 0
 
@@ -385,7 +385,7 @@ class FixedLengthRecordReader(ReaderBase):
     Args:
         record_bytes: The length.
         header_bytes: How many bytes at the beginning of a file are no record.
-        footer_bytes: How many bytes at its end are none.
+        footer_bytes: The number of bytes at its end that are not records.
         hop_bytes: How far it is from the beginning of one record to that of the next; the length by default.
         name: A name for the operation.
         encoding: ``"ZLIB"`` if the files are compressed.

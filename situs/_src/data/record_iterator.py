@@ -2,8 +2,8 @@
 
     for record in tf.compat.v1.io.tf_record_iterator("data.tfrecord"): ...
 
-At the end of the file the iterator stays where it is: when more has been written, it goes on. After `close` it reads
-the file anew from there, which may be another one by then.
+At the end of the file the iterator keeps its position: when more has been written, it continues. After `close` it
+reopens the file at that position, which may be another file by then.
 """
 
 from __future__ import annotations

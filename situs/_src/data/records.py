@@ -2,7 +2,7 @@
 
     length (8 bytes)   checksum of the length (4)   record   checksum of the record (4)        and so on
 
-Both checksums are verified: a record that is damaged, or cut off, is an error.
+Both checksums are verified: a damaged or truncated record is an error.
 """
 
 from __future__ import annotations

@@ -1,12 +1,12 @@
-"""Where an iteration is, in a form that can be saved, so that another one goes on from there.
+"""The position of an iteration in a serializable form, so that another one can resume from there.
 
     it = iter(dataset); next(it); next(it)
     tf.train.Checkpoint(iterator=it).save("run/ckpt")         {"taken": 2, "draws": [...], ...}
     tf.train.Checkpoint(iterator=iter(dataset)).restore(...)  gives the third element next
 
-Elements are not saved: the new iteration begins with the seeds that the saved one began with, also those that nobody
-gave, and leaves out as many elements as were taken. So everything that decides about an element must be in the dataset:
-a pipeline with functions that have a state of their own, or a Python generator, is refused.
+Elements are not saved: the new iteration starts with the seeds of the saved one, including generated ones, and skips as
+many elements as were taken. So everything that determines an element must be in the dataset: a pipeline with stateful
+functions, or a Python generator, is an error.
 """
 
 from __future__ import annotations

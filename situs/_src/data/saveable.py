@@ -4,8 +4,8 @@
     tf.add_to_collection(tf.GraphKeys.SAVEABLE_OBJECTS, saveable)
     saver = tf.train.Saver()                 saves the position with the variables
 
-What is saved is what ``tf.train.Checkpoint(iterator=...)`` saves of an iterator of eager code (`data.resuming`).
-The iterator has to be initialized before its position is restored.
+It saves what ``tf.train.Checkpoint(iterator=...)`` saves of an eager iterator (`data.resuming`). The iterator has to be
+initialized before its position is restored.
 """
 
 from __future__ import annotations

@@ -1,12 +1,12 @@
-"""Seeds of datasets: TensorFlow's rules.
+"""Seeds of datasets, by TensorFlow's rules.
 
-A dataset has two seeds, as a random op has (`ops.seeds`), taken when it is made: two datasets that are given the same
-seed have the same order. They are kept as one number, the second shifted by 64 bits.
+A dataset has two seeds, like a random op (`ops.seeds`), determined when it is created: two datasets with the same seed
+have the same order. They are stored as one number, the second shifted by 64 bits.
 
     seeds of the dataset           words 0, 1    2, 3    4, 5   of the stream that they begin, are the
     seeds of its iterations              first   second  third  one; their streams say which element comes next
 
-A dataset whose iterations are all alike begins each with the seeds of its own.
+A dataset with identical iterations starts each with its own seeds.
 """
 
 from __future__ import annotations

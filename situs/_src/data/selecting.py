@@ -1,10 +1,10 @@
-"""Which elements go on, and how often: take, skip, shard, repeat, unique.
+"""Selecting and repeating elements: take, skip, shard, repeat, unique.
 
     range(7).skip(1).take(4)       1 2 3 4
     range(7).shard(3, 1)           1 4
     range(2).repeat(2)             0 1 0 1
 
-The first four do not look at elements: of a table, they pass on numbers of rows.
+The first four do not inspect elements: for a table, they pass on row indices.
 """
 
 from __future__ import annotations

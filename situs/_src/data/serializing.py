@@ -1,11 +1,11 @@
-"""Datasets as text and functions, for graphs that are written down; and datasets out of them.
+"""Serializing datasets as text and functions, for serialized graphs; and reading them.
 
     Dataset.range(3).map(f)      {"nodes": [{"class": "Range", "args": [...]}, {"class": "Map", "args": [...]}]}
                                  and the graph of f, as a function of the library
 
-A node is described by what its class was called with: numbers, words, other nodes by their place in the list, tensors
-of the graph by their place among the inputs of the operation that holds the dataset. A dataset that takes elements from
-Python has no such description.
+A node is described by the arguments of its class: numbers, strings, other nodes by their index in the list, tensors of
+the graph by their index among the inputs of the dataset's operation. A dataset that takes elements from Python cannot
+be serialized.
 """
 
 from __future__ import annotations
@@ -306,3 +306,20 @@ def _read(text: bytes, graphs: Sequence[FunctionGraph], tensors: Sequence[Symbol
 
 
 install(Node, "dataset", described, _read)
+
+
+def spec_to_json(spec: Spec) -> Any:
+    """What elements are, as JSON has it.
+
+    Raises:
+        NotPlainError: there are classes of the program's in their structure.
+    """
+    return _Writer(lambda tensor: 0)._spec(spec)
+
+
+def spec_from_json(content: Any) -> Spec:
+    """What elements are, out of what `spec_to_json` made."""
+    try:
+        return _Reader((), ())._spec(content)
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        raise InvalidArgumentError(f"This does not say what elements are: {content!r} ({error}).") from None

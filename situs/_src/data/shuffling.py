@@ -1,10 +1,10 @@
-"""Shuffling: a buffer that is kept full, and of which an item at random goes on.
+"""Shuffling: a full buffer, from which random items are taken.
 
     items 0 1 2 3 4 ...  ->  buffer [0 2 4]  ->  1, 3, ...
 
-Items may be the numbers of rows of a table: then the buffer holds integers. With a seed the order is TensorFlow's: a
-word of the iteration's stream (`data.seeding`), modulo the number of items in the buffer, says which goes on, counted
-from the oldest; the oldest takes its place.
+Items may be row indices of a table: then the buffer holds integers. With a seed the order is TensorFlow's: a word of
+the iteration's stream (`data.seeding`), modulo the number of items in the buffer, selects the item, counted from the
+oldest; the oldest takes its place.
 """
 
 from __future__ import annotations

@@ -1,10 +1,10 @@
-"""Sources of elements that are in memory, or come out of nowhere: tensors, their slices, numbers in a row or at random.
+"""Sources of elements in memory, or generated: tensors, their slices, ranges and random numbers.
 
     from_tensors((x, y))           one element
     from_tensor_slices((x, y))     an element for each row of x and y
     range(2, 10, 3)                2 5 8
 
-Values are taken over when the dataset is made; tensors of a graph are read when it is iterated.
+Values are copied when the dataset is created; symbolic tensors are read when it is iterated.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""Tables: sources whose elements have numbers.
+"""Tables: sources with random access to rows.
 
-While nothing looks into the elements of such a source, its stages pass on the numbers alone, and ``batch`` takes all
+While nothing inspects the elements of such a source, its stages pass on only row indices, and ``batch`` gathers all
 rows of a batch at once:
 
     from_tensor_slices(x)      numbers 0 1 2 3 ...      table x
@@ -19,11 +19,11 @@ from typing import Any
 import torch
 
 from situs._src.base.dtype import DType
-from situs._src.data.columns import gathered, row, row_bytes, rows_of
+from situs._src.data.columns import gathered, row, row_bytes, rows_of, stretch_of
 from situs._src.data.element import Element
 from situs._src.runtime.eager.bridge import TORCH_DTYPE
 
-_CHUNK = 256  # rows that are taken apart at once
+_CHUNK = 256  # rows that are unstacked at once
 _SMALL = 512  # bytes: copying a row of that size costs less than slicing it out
 
 
@@ -44,6 +44,9 @@ class Table:
 
     def rows(self, numbers: list[int]) -> Element:
         """These rows, as one value for each column."""
+        stretch = stretch_of(numbers)
+        if stretch is not None:
+            return tuple([column[stretch] for column in self._columns])
         return tuple([gathered(column, numbers) for column in self._columns])
 
     def elements(self, numbers: Iterator[int]) -> Iterator[Element]:

@@ -1,11 +1,11 @@
-"""Files: their names, and the lines in them.
+"""Files: their names, and their lines.
 
-    Dataset.list_files("logs/*.txt")       the names that fit a pattern
+    Dataset.list_files("logs/*.txt")       the names that match a pattern
     TextLineDataset(["a.txt", "b.txt"])    the lines of the files, without their ends
 
-A file that cannot be read is an error in the place of its first line, or where it is damaged; the next files follow.
-Files are read piece by piece. A line or record takes the memory that it needs and little more, and one that is longer
-than ``SITUS_LONGEST_RECORD`` is an error: a few megabytes that are compressed can stand for terabytes.
+A file that cannot be read is an error instead of its first line, or where it is damaged; the next files follow. Files
+are read in blocks. A line or record takes little more memory than its size, and one that is longer than
+``SITUS_LONGEST_RECORD`` is an error: a few compressed megabytes can expand to terabytes.
 """
 
 from __future__ import annotations
@@ -157,7 +157,7 @@ def names_node(filenames: Any, what: str) -> Node:
     """The node that gives the names of files: from a dataset of names, a list, or one name.
 
     Raises:
-        DTypeError: they are no strings.
+        DTypeError: they are not strings.
     """
     if isinstance(filenames, DatasetV2):
         leaves = filenames._node.spec.leaves
@@ -179,7 +179,7 @@ def names_node(filenames: Any, what: str) -> Node:
 
 
 def _as_texts(names: object) -> Any:
-    """Names of files, with strings in the place of paths."""
+    """Names of files, with strings instead of paths."""
     if isinstance(names, (list, tuple)):
         if not names:
             return np.array([], dtype=object)  # which has a dtype

@@ -1,8 +1,8 @@
-"""Functions from datasets to datasets, for ``Dataset.apply``: transformations as they were before they were methods.
+"""Functions for ``Dataset.apply``: transformations as they were before they became methods.
 
     ds.apply(tf.data.experimental.shuffle_and_repeat(1000, count=3))        ds.shuffle(1000).repeat(3)
 
-What each does is said where the method is.
+See the methods for their semantics.
 """
 
 from __future__ import annotations
@@ -10,22 +10,25 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from situs._src.base import dtype as dt
 from situs._src.base.errors import ArgumentError, DTypeError, FailedPreconditionError, InvalidArgumentError, shown
 from situs._src.base.export import export
-from situs._src.base.typing import IntLike
+from situs._src.base.nest import map_structure
+from situs._src.base.typing import DTypeLike, IntLike, PathLike
 from situs._src.data.base import DatasetV2, node_of
+from situs._src.data.dataset import Dataset
 from situs._src.data.node import INFINITE, Binding, Failure, Node, Stream, Transformation
 from situs._src.ops.attribute import as_int
 
 Transform = Callable[[Any], Any]
 
 
-def _method(name: str, *args: Any) -> Transform:
+def _method(name: str, *args: Any, **kwargs: Any) -> Transform:
     """The transformation that calls a method of the dataset."""
 
     def apply(dataset: Any) -> Any:
         node_of(dataset, f"{name}()")
-        return getattr(dataset, name)(*args)
+        return getattr(dataset, name)(*args, **kwargs)
 
     return apply
 
@@ -198,7 +201,7 @@ def get_next_as_optional(iterator: Any) -> Any:
     """The next element of an iterator, or that there is none.
 
     Raises:
-        TypeError: it is no iterator of a dataset.
+        TypeError: it is not an iterator of a dataset.
     """
     if not hasattr(iterator, "get_next_as_optional"):
         raise DTypeError(f"get_next_as_optional() takes an iterator of a dataset, got {shown(iterator)}.")
@@ -210,3 +213,119 @@ def get_single_element(dataset: Any) -> Any:
     """The element of a dataset that has one."""
     node_of(dataset, "get_single_element()")
     return dataset.get_single_element()
+
+
+# What became methods of Dataset later, and keeps its older name.
+
+
+@export("data.experimental.Counter", v1=())
+def counter(start: Any = 0, step: IntLike = 1, dtype: DTypeLike = dt.int64) -> Any:
+    """An endless dataset that counts; see ``Dataset.counter``."""
+    return Dataset.counter(start, step, dtype)
+
+
+@export("data.experimental.RandomDataset", v1=())
+def random_dataset(seed: int | None = None, name: str | None = None) -> Any:
+    """An endless dataset of random integers; see ``Dataset.random``."""
+    return Dataset.random(seed)
+
+
+@export("data.experimental.from_list")
+def from_list(elements: Any, name: str | None = None) -> Any:
+    """A dataset of the elements of a list, which have one structure and one shape each.
+
+    Raises:
+        TypeError: `elements` is not a list or a tuple.
+        ValueError: the list is empty.
+    """
+    if not isinstance(elements, (list, tuple)):
+        raise DTypeError(f"Invalid `elements`: it is a list of elements, got {shown(elements)}.")
+    if not elements:
+        raise ArgumentError(
+            "Invalid `elements`. `elements` should not be empty. If you want an empty dataset, use "
+            "`tf.data.Dataset.range(0)`."
+        )
+    return Dataset.from_tensor_slices(map_structure(lambda *leaves: list(leaves), *elements))
+
+
+@export("data.experimental.choose_from_datasets", v1=())
+def choose_from_datasets(datasets: Any, choice_dataset: Any, stop_on_empty_dataset: bool = False) -> Any:
+    """The next element of the dataset whose number comes; see ``Dataset.choose_from_datasets``."""
+    return Dataset.choose_from_datasets(datasets, choice_dataset, stop_on_empty_dataset)
+
+
+@export("data.experimental.sample_from_datasets", v1=())
+def sample_from_datasets(
+    datasets: Any, weights: Any = None, seed: Any = None, stop_on_empty_dataset: bool = False
+) -> Any:
+    """Elements of some datasets, at random; see ``Dataset.sample_from_datasets``."""
+    return Dataset.sample_from_datasets(datasets, weights, seed, stop_on_empty_dataset)
+
+
+@export("data.experimental.bucket_by_sequence_length")
+def bucket_by_sequence_length(*args: Any, **kwargs: Any) -> Transform:
+    """A transformation to batches of elements of about the same length; see ``Dataset.bucket_by_sequence_length``."""
+    return _method("bucket_by_sequence_length", *args, **kwargs)
+
+
+@export("data.experimental.dense_to_ragged_batch")
+def dense_to_ragged_batch(
+    batch_size: IntLike, drop_remainder: bool = False, row_splits_dtype: DTypeLike = dt.int64
+) -> Transform:
+    """A transformation to ragged batches; see ``Dataset.ragged_batch``."""
+    return _method("ragged_batch", batch_size, drop_remainder, row_splits_dtype)
+
+
+@export("data.experimental.rejection_resample")
+def rejection_resample(
+    class_func: Callable[..., Any], target_dist: Any, initial_dist: Any = None, seed: IntLike | None = None
+) -> Transform:
+    """A transformation that leaves out elements at random; see ``Dataset.rejection_resample``."""
+    return _method("rejection_resample", class_func, target_dist, initial_dist, seed)
+
+
+@export("data.experimental.snapshot")
+def snapshot(
+    path: PathLike,
+    compression: str = "AUTO",
+    reader_func: Callable[..., Any] | None = None,
+    shard_func: Callable[..., Any] | None = None,
+) -> Transform:
+    """A transformation that keeps elements in a file; see ``Dataset.snapshot``."""
+    return _method("snapshot", path, compression, reader_func, shard_func)
+
+
+@export("data.experimental.save")
+def save(
+    dataset: Any,
+    path: PathLike,
+    compression: str | None = None,
+    shard_func: Callable[..., Any] | None = None,
+    checkpoint_args: Any = None,
+) -> None:
+    """Writes the elements of a dataset to files; see ``Dataset.save``."""
+    node_of(dataset, "save()")
+    dataset.save(path, compression, shard_func, checkpoint_args)
+
+
+@export("data.experimental.load")
+def load(
+    path: PathLike,
+    element_spec: Any = None,
+    compression: str | None = None,
+    reader_func: Callable[..., Any] | None = None,
+) -> Any:
+    """The elements that ``save`` has written; see ``Dataset.load``."""
+    return Dataset.load(path, element_spec, compression, reader_func)
+
+
+@export("data.experimental.get_structure")
+def get_structure(dataset_or_iterator: Any) -> Any:
+    """What the elements of a dataset or an iterator are.
+
+    Raises:
+        TypeError: it is neither.
+    """
+    if not hasattr(dataset_or_iterator, "element_spec"):
+        raise DTypeError(f"get_structure() takes a dataset or an iterator of one, got {shown(dataset_or_iterator)}.")
+    return dataset_or_iterator.element_spec

@@ -1,4 +1,4 @@
-"""Elements in groups that are datasets: window, group_by_window.
+"""Groups of elements as datasets: window, group_by_window.
 
     range(7).window(3)                           {0 1 2} {3 4 5} {6}                 each {} a dataset
     range(4).window(2, shift=1)                  {0 1} {1 2} {2 3} {3}

@@ -1,15 +1,15 @@
-"""Crews: threads that work ahead of whoever wants the results.
+"""Worker pools: threads that compute results ahead of their consumer.
 
     pool = WorkerPool(2, "map")
-    job = pool.submit(work)        begins as soon as a thread is free
-    job.wait(life)                 until it is done, or nobody wants it any more
+    job = pool.submit(work)        starts as soon as a thread is free
+    job.wait(life)                 until it is done, or cancelled
     job.result()
 
-The threads belong to one iteration and hold nothing but the work they are given: when the iteration is dropped, `close`
-is called, and they end with what they have in hand. They start with the first job. A `Pace` says how many elements make
-a job, so that handing them from thread to thread costs little even if the work on each takes no time.
+The threads belong to one iteration and reference only their work: when the iteration is dropped, `close` is called, and
+they end after their current job. They start with the first job. A `Pace` determines how many elements make a job, so
+that passing them between threads costs little even if the work on each takes no time.
 
-A child process has none of its parent's threads: a pool takes new ones there, and jobs of the parent are lost.
+A forked child has none of its parent's threads: a pool starts new ones there, and jobs of the parent are lost.
 """
 
 from __future__ import annotations

@@ -1,10 +1,10 @@
-"""The graphs of functions as calls in one graph, which a file holds:
+"""The graphs of functions as calls in one graph, for the file:
 
     w = Variable                                        each variable once
-    functions/f/x = Placeholder                         what a function takes
+    functions/f/x = Placeholder                         the arguments of a function
     functions/f = PartitionedCall(x | w)                the function
 
-A session can run such a graph as well. Functions are taken as they were traced: no code of the program's runs.
+A session can run such a graph as well. Functions are saved as they were traced: no user code runs.
 """
 
 from __future__ import annotations

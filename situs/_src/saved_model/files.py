@@ -1,4 +1,4 @@
-"""The folder of a saved program, and the file ``saved_model.pb`` in it."""
+"""The folder of a saved model, and the file ``saved_model.pb`` in it."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
+from situs._src.base.drafts import write_whole
 from situs._src.base.errors import ArgumentError, DataLossError, InvalidArgumentError, NotFoundError, shown
 from situs._src.base.export import export
 from situs._src.base.proto.formats import from_bytes, parse, to_text
 from situs._src.base.proto.saved_model import MetaGraphDef, SavedModel
 from situs._src.checkpoints.opening import read_plain
-from situs._src.files.drafts import write_whole
 from situs._src.files.paths import as_text, local, translated
 
 FILE, TEXT_FILE = "saved_model.pb", "saved_model.pbtxt"
@@ -129,7 +129,7 @@ def tag_list(tags: Any) -> list[str]:
     """Tags as a list.
 
     Raises:
-        ValueError: they are no strings.
+        ValueError: they are not strings.
     """
     given = [tags] if isinstance(tags, str) else list(tags) if isinstance(tags, Iterable) else [tags]
     if not all(isinstance(tag, str) for tag in given):

@@ -1,11 +1,11 @@
-"""``tf.saved_model.load``: objects with the functions and variables of a saved program.
+"""``tf.saved_model.load``: objects with the functions and variables of a saved model.
 
     loaded = tf.saved_model.load(folder)
     loaded(x), loaded.f(x)                              functions, for the kinds of arguments that they were saved with
     loaded.signatures["serving_default"](x=x)           a signature: tensors by name
     loaded.block.w, loaded.trainable_variables          variables, which can be trained further
 
-Programs that sessions have saved have no objects: what is loaded then has signatures and variables.
+Models saved by sessions have no objects: the result then has signatures and variables.
 """
 
 from __future__ import annotations
@@ -378,7 +378,7 @@ class _Loader:
         return Maker(body, kind, dictionary(outputs), parameters).make()
 
     def _needed(self, fetches: list[str], feeds: set[Source]) -> list[NodeDef]:
-        """The nodes that some tensors are made of, without what is fed and without what makes variables."""
+        """The nodes that some tensors depend on, without feeds and without initializers of variables."""
         found: dict[str, NodeDef] = {}
         queue = [parse_input(text) for text in fetches]
         for source in queue:

@@ -1,10 +1,10 @@
-"""The objects that a program leads to, with their variables and functions: what ``tf.saved_model.save`` writes.
+"""The objects reachable from a root, with their variables and functions: what ``tf.saved_model.save`` writes.
 
     root  Net            net.w                  a variable
-      w, blocks, f       net.blocks             a list, of which what can be saved is saved
-                         net.f                  a ``tf.function``, with the graphs that it has been called for
+      w, blocks, f       net.blocks             a list; its savable elements are saved
+                         net.f                  a ``tf.function``, with its traces
 
-Numbers, words and other objects of Python are left out, as they are in TensorFlow.
+Numbers, strings and other Python objects are left out, as in TensorFlow.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""Functions made again of messages: their graphs are imported, and no code of a file's runs.
+"""Functions rebuilt from messages: their graphs are imported, and no code from the file runs.
 
-body        nodes, what is fed to them, which of them are variables, what they give       a function, or a signature
-concrete    one body as a function that can be called: in eager code, or in a graph around it
+body        nodes, their inputs, which of them are variables, their results             a function, or a signature
+concrete    one body as a function that can be called: in eager code, or in an outer graph
 restored    a ``tf.function`` with the graphs that it was saved with, and no other
 """
 

@@ -1,4 +1,4 @@
-"""Graphs with the variables of a session in files, in TensorFlow 1's style.
+"""Saved models of a session's graph and variables, in TensorFlow 1's style.
 
     builder = tf.saved_model.Builder(folder)
     builder.add_meta_graph_and_variables(sess, ["serve"], {"serving_default": signature})
@@ -6,7 +6,7 @@
 
     tf.saved_model.loader.load(sess, ["serve"], folder)          adds the graph, and restores the variables
 
-What `tf.saved_model.save` has written can be loaded into a session as well.
+Models written by `tf.saved_model.save` can be loaded into a session as well.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from situs._src.files.paths import as_text, local, translated
 from situs._src.ir.graph.context import as_default, get_default_graph
 from situs._src.ir.graph.graph import Graph
 from situs._src.ir.graph.node import Operation
-from situs._src.ops.tensor_proto import get_static_value
+from situs._src.ops.static_value import get_static_value
 from situs._src.saved_model.constants import (
     ASSETS_DIRECTORY,
     DEFAULT_SERVING_SIGNATURE_DEF_KEY,

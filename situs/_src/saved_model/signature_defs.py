@@ -30,7 +30,7 @@ def build_tensor_info(tensor: ArrayLike) -> TensorInfo:
         tensor: The tensor, or a variable.
 
     Raises:
-        TypeError: it is none of a graph.
+        TypeError: it is not a symbolic tensor.
     """
     found = read(tensor)
     if not isinstance(found, SymbolicTensor):
@@ -42,20 +42,22 @@ def build_tensor_info(tensor: ArrayLike) -> TensorInfo:
     v1=("saved_model.get_tensor_from_tensor_info", "saved_model.utils.get_tensor_from_tensor_info"),
     as_is=True,
 )
-def get_tensor_from_tensor_info(info: TensorInfo, graph: Graph | None = None, import_scope: str | None = None) -> Any:
+def get_tensor_from_tensor_info(
+    tensor_info: TensorInfo, graph: Graph | None = None, import_scope: str | None = None
+) -> Any:
     """The tensor that a message names.
 
     Args:
-        info: The message.
+        tensor_info: The message.
         graph: The graph; the default one if it is not given.
         import_scope: What the graph was imported under.
 
     Raises:
         KeyError: there is none.
     """
-    if not isinstance(info, TensorInfo):
-        raise DTypeError(f"A tensor is found by a TensorInfo, got {shown(info)}.")
-    name = f"{import_scope}/{info.name}" if import_scope else info.name
+    if not isinstance(tensor_info, TensorInfo):
+        raise DTypeError(f"A tensor is found by a TensorInfo, got {shown(tensor_info)}.")
+    name = f"{import_scope}/{tensor_info.name}" if import_scope else tensor_info.name
     return (get_default_graph() if graph is None else graph).as_graph_element(name)
 
 

@@ -1,4 +1,4 @@
-"""Signatures: functions of a saved program that are called by name, with tensors by name, and return tensors by name.
+"""Signatures: named functions of a saved model that take and return tensors by name.
 
 tf.saved_model.save(module, path, signatures=module.f)                     {"serving_default": ...}
 loaded.signatures["serving_default"](x=tensor)                             {"output_0": ...}
@@ -33,7 +33,7 @@ def signatures_of(signatures: Any, found: list[Saved]) -> dict[str, ConcreteFunc
         found: The objects that are saved.
 
     Raises:
-        ValueError: they are no functions that have one graph.
+        ValueError: they are not functions that have one graph.
     """
     if signatures is None:
         default = _default(found)

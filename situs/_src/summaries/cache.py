@@ -1,4 +1,4 @@
-"""``tf.summary.FileWriterCache``: one writer for a folder, shared by all who write there.
+"""``tf.summary.FileWriterCache``: one shared writer per folder.
 
 FileWriterCache.get("logs") is FileWriterCache.get("logs")
 """

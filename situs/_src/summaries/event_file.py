@@ -2,9 +2,9 @@
 
     events.out.tfevents.1700000000.host.4711.0.v2        when, where, process, number in the process, suffix
 
-A record is written by TensorBoard's ``RecordWriter`` into a buffer. The buffer goes to disk when more than `max_queue`
-events wait in it, when the last time is more than `flush_secs` ago, and by `flush` and `close`; a file that is not
-closed goes to disk when the program ends. Threads may share one.
+A record is written by TensorBoard's ``RecordWriter`` into a buffer. The buffer is flushed when more than `max_queue`
+events wait in it, when the last flush is more than `flush_secs` ago, and by `flush` and `close`; a file that is not
+closed is flushed at exit. Threads may share one.
 """
 
 from __future__ import annotations
@@ -84,7 +84,7 @@ class EventFile:
         """Brings what waits to disk.
 
         Raises:
-            NotFoundError: somebody has removed the file.
+            NotFoundError: the file was removed.
             ResourceExhaustedError: the disk is full.
         """
         with self._lock:
@@ -128,7 +128,7 @@ def _first_event() -> Any:
 
 
 def _finish(file: IO[bytes]) -> None:
-    """Closes a file that nobody will write to any more; nobody is there to hear of an error either."""
+    """Closes a file that is not written to any more; errors are ignored."""
     try:
         file.close()
     except OSError:

@@ -1,4 +1,4 @@
-"""``tf.summary.FileWriter``: puts summaries, graphs and reports of runs into an event file.
+"""``tf.summary.FileWriter``: writes summaries, graphs and run metadata to an event file.
 
     writer = tf.summary.FileWriter("logs", sess.graph)
     writer.add_summary(sess.run(merged), step)
@@ -38,7 +38,7 @@ class FileWriter:
         graph: A graph to write at once, such as ``sess.graph``.
         max_queue: How many events may wait before they go to disk.
         flush_secs: How often they go to disk, in seconds, while events come.
-        graph_def: A graph as a message, in the place of `graph`.
+        graph_def: A graph as a message, instead of `graph`.
         filename_suffix: What the name of the file ends with.
         session: Accepted for TensorFlow's programs if it is None.
 
@@ -104,10 +104,10 @@ class FileWriter:
         Args:
             graph: A ``tf.Graph``.
             global_step: A step to add it at.
-            graph_def: A ``GraphDef``, in the place of `graph`.
+            graph_def: A ``GraphDef``, instead of `graph`.
 
         Raises:
-            TypeError: there is no graph, or it is none.
+            TypeError: there is no graph, or it is not one.
             ValueError: there are two.
         """
         self._add(global_step, graph_def=graph_bytes(graph, graph_def))
@@ -219,7 +219,7 @@ def as_step(step: IntLike) -> int:
     """A step as a number of 64 bits.
 
     Raises:
-        TypeError: it is no number.
+        TypeError: it is not a number.
         ValueError: it is too large, or not finite.
     """
     if hasattr(step, "numpy"):

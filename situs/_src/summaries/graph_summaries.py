@@ -144,7 +144,7 @@ def tensor_summary(
         collections: The collections to add it to; ``[GraphKeys.SUMMARIES]`` by default.
         summary_metadata: A ``SummaryMetadata`` that says which plugin of TensorBoard shows it.
         family: A name to stand before the tag, for the tab in TensorBoard.
-        display_name: What TensorBoard calls it, in the place of the tag.
+        display_name: What TensorBoard calls it, instead of the tag.
     """
     made = messages.proto("summary_pb2").SummaryMetadata()
     if summary_metadata is not None:

@@ -1,11 +1,12 @@
-"""``tf.summary.trace_on``: which graphs ran, for TensorBoard to draw.
+"""``tf.summary.trace_on``: traced graphs for TensorBoard.
 
     tf.summary.trace_on()
     train(x)                                              a tf.function
     with writer.as_default():
         tf.summary.trace_export("train", step=0)          the graphs of all functions called meanwhile
 
-There is one trace at a time in a process. Profiles are not taken: a session's ``RunMetadata`` has the times of a run.
+There is one trace at a time in a process. Profiles are not recorded: a session's ``RunMetadata`` has the times of a
+run.
 """
 
 from __future__ import annotations

@@ -131,7 +131,7 @@ def text(name: str, data: ArrayLike, step: IntLike | None = None, description: s
         Whether it was written, as a boolean tensor: not without a default writer.
 
     Raises:
-        TypeError: the data are no strings.
+        TypeError: the data are not strings.
     """
 
     def strings() -> Tensor:

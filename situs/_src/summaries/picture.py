@@ -18,7 +18,7 @@ from situs._src.summaries import messages
 Array = np.ndarray[Any, Any]
 
 _MODES = {1: "L", 2: "LA", 3: "RGB", 4: "RGBA"}
-_BAD = np.array([255, 0, 0, 255], np.uint8)  # for pixels that are no numbers
+_BAD = np.array([255, 0, 0, 255], np.uint8)  # for pixels that are not numbers
 _NEAR_ZERO = 1e-6
 
 

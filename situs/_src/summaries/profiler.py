@@ -1,4 +1,4 @@
-"""``tf.profiler.experimental``: what a part of a program spends its time on.
+"""``tf.profiler.experimental``: profiles of a part of a program.
 
     tf.profiler.experimental.start("logs")
     for step in range(5):
@@ -9,7 +9,7 @@
     logs/plugins/profile/2026_11_16_16_20_00/HOST.trace.json.gz
 
 The file has what PyTorch's profiler sees, and Situs computes with PyTorch: kernels on the host, by thread; kernels,
-copies and launches on cards; the spans of `Trace`. TensorBoard's profile plugin shows it, and so do Perfetto
+copies and launches on GPUs; the spans of `Trace`. TensorBoard's profile plugin shows it, and so do Perfetto
 (ui.perfetto.dev) and Chrome. One profiler runs at a time. Memory has a tool of its own: ``tf.memory.record``.
 """
 
@@ -37,7 +37,7 @@ class ProfilerOptions(NamedTuple):
     Attributes:
         host_tracer_level: Whether to record the host; 0 for not.
         python_tracer_level: Whether to record Python's calls as well.
-        device_tracer_level: Whether to record cards; 0 for not.
+        device_tracer_level: Whether to record GPUs; 0 for not.
         delay_ms: Accepted for TensorFlow's programs.
     """
 

@@ -1,10 +1,10 @@
-"""What holds for the summaries that a thread writes: the default writer, the step, and whether to write at all.
+"""The summary state of a thread: the default writer, the step, and whether to write at all.
 
     with writer.as_default(step=3), tf.summary.record_if(lambda: step % 100 == 0):
         tf.summary.scalar("loss", loss)
 
-A ``tf.function`` keeps what held when its graph was made; a step or a condition that is a tensor or a variable is
-read whenever it runs.
+A ``tf.function`` keeps the state from when it was traced; a step or a condition that is a tensor or a variable is read
+whenever it runs.
 """
 
 from __future__ import annotations
@@ -94,7 +94,7 @@ def step_or_default(step: Any) -> Tensor:
 
     Raises:
         ValueError: there is none.
-        TypeError: it is no whole number.
+        TypeError: it is not a whole number.
     """
     found = state.step if step is None else step
     if found is None:

@@ -1,9 +1,9 @@
-"""The tags of summaries: names in the scopes around them.
+"""The tags of summaries: names within their scopes.
 
     with tf.name_scope("train"):
         tf.summary.scalar("loss", x)        train/loss; a second one in a graph, in TensorFlow 1: train/loss_1
 
-In TensorFlow 1 a tag is the name of the operation, and so it is unique. In TensorFlow 2 it is what the program says.
+In TensorFlow 1 a tag is the name of the operation, and so unique. In TensorFlow 2 it is given by the program.
 """
 
 from __future__ import annotations

@@ -206,7 +206,7 @@ def graph(graph_data: Graph | GraphDef) -> Tensor:
 
     Raises:
         RuntimeError: a graph is being built.
-        TypeError: it is no graph.
+        TypeError: it is not a graph.
     """
     if here.graph is not None:
         raise StateError("graph() cannot be invoked inside a graph context.")
