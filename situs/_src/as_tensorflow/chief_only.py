@@ -3,7 +3,7 @@
     BackupAndRestore(folder)    the chief saves and clears up; when training begins, all wait for each other, then read
     ModelCheckpoint(path)       the chief saves
 
-Keras has them write in every process, to the same path. With one process nothing is different.
+Keras would write in every process, to the same path. With one process nothing changes.
 """
 
 from __future__ import annotations

@@ -1,11 +1,12 @@
-"""Whether a program is written for TensorFlow 1 or 2: told from the names that it uses.
+"""Whether a program is written for TensorFlow 1 or 2: inferred from the names that it uses.
 
     tf.placeholder, tf.Session, tf.app.run      only TensorFlow 1 has them      v1
     tf.function, tf.keras, tf.GradientTape      TensorFlow 2 style              v2
     tf.compat.v1.Session                        says itself what it is          v2, which has it
+    import situs.compat.v1 as tf                written for Situs' own          v1, unless names of today say otherwise
 
-Every name that exists in one dialect alone counts for that dialect; names of both (`tf.add`) count for neither. The
-modules beside the program that it imports are read as well. A program without any evidence is one of today: v2.
+Every name that exists in only one dialect counts for that dialect; names of both (`tf.add`) count for neither. Modules
+next to the program that it imports are read as well. A program without any evidence counts as v2.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 
-from situs._src.as_tensorflow.missing import used
+from situs._src.as_tensorflow.missing import parsed, read_source, used
 from situs._src.as_tensorflow.roots import OF_KERAS
 from situs._src.base.lazy import read_stub
 
@@ -36,13 +37,34 @@ def dialect_of(program: str) -> str:
     """
     old = today = 0
     for source in _sources(Path(program)):
-        try:
-            names = used(source)
-        except SyntaxError:  # Python says so when it runs the program
-            continue
-        old += sum(map(_is_old, names))
+        names = used(source)
+        old += sum(map(_is_old, names)) + _imports_v1(parsed(source))
         today += sum(map(_is_of_today, names))
     return "v1" if old > today else "v2"
+
+
+def imports_tensorflow(program: str) -> bool:
+    """Whether a program, or a module beside it that it imports, imports TensorFlow or Keras by their own names.
+
+    Args:
+        program: The path of a Python file.
+    """
+    roots = ("tensorflow.", "keras.")
+    return any(f"{name}.".startswith(roots) for source in _sources(Path(program)) for name in _imported(parsed(source)))
+
+
+def _imports_v1(tree: ast.AST) -> bool:
+    """Whether a program imports ``situs.compat.v1``, whose functions build graphs where it is run by itself."""
+    return any(f"{name}.".startswith("situs.compat.v1.") for name in _imported(tree))
+
+
+def _imported(tree: ast.AST) -> Iterator[str]:
+    """The full names of what a program imports."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and not node.level:
+            yield from (f"{node.module}.{alias.name}" for alias in node.names)
 
 
 def _is_old(name: str) -> bool:
@@ -92,12 +114,12 @@ def _sources(program: Path) -> Iterator[str]:
         if path in seen or not path.is_file() or len(seen) > 100:
             continue
         seen.add(path)
-        source = path.read_text(encoding="utf8", errors="replace")
-        yield source
         try:
-            tree = ast.parse(source)
-        except SyntaxError:
+            source = read_source(path)
+            tree = parsed(source)
+        except (SyntaxError, OSError):  # Python says so when it runs the program
             continue
+        yield source
         for node in ast.walk(tree):
             names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
             if isinstance(node, ast.ImportFrom) and node.module:

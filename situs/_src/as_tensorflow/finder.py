@@ -1,15 +1,16 @@
-"""What ``tensorflow`` is, and every module below it, for Python's import system.
+"""The import hook for ``tensorflow`` and every module below it.
 
     tensorflow                   a module of its own: Situs' names, and TensorFlow's version     roots.py
     tensorflow.nn                `situs.nn`, or ``situs.compat.v1.nn`` in the dialect of TensorFlow 1
     tensorflow.compat.v1.nn      ``situs.compat.v1.nn``
     tensorflow.python.ops.x      a module made of public names                                   internals.py
     tensorflow.core.x_pb2        the messages of the package ``tensorboard``
+    tensorflow.examples.x        what the tutorials shared
     tensorflow.keras             the package ``keras`` with Situs beneath                        for_keras.py
                                  (so are tensorflow.optimizers and its like of TensorFlow 2)
     keras.src.trainers.trainer   Keras' own, changed in a few places                             keras_changes.py
 
-Where Situs has nothing, the import fails in words, and nothing of a TensorFlow that is installed too is imported.
+If Situs has no such module, the import fails with an explanation, and nothing of an installed TensorFlow is imported.
 """
 
 from __future__ import annotations
@@ -74,10 +75,14 @@ class Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
         """Puts the module that is meant where Python has put an empty one."""
         found = self._locate(module.__name__)
         assert found is not None, "find_spec has found it"
+        if not hasattr(found, "__path__"):  # a plain module here, and yet there may be modules below it
+            found.__path__ = []
         sys.modules[module.__name__] = found
 
     def _locate(self, name: str) -> ModuleType | None:
         below = name.partition(".")[2]
+        if f"{below}.".startswith("contrib.keras."):  # Keras before it was public
+            below = below.removeprefix("contrib.")
         if name in roots.ROOTS:
             return roots.root(name, self.dialect)
         if (found := for_keras.module(below)) is not None:
@@ -87,14 +92,15 @@ class Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
         for prefix, dialect in (("compat.v1.", "v1"), ("compat.v2.", "v2")):
             if below.startswith(prefix):
                 return _imported(f"{_BASES[dialect]}.{below[len(prefix) :]}")
-        if below.partition(".")[0] in ("python", "core"):
+        if below.partition(".")[0] in ("python", "core") or internals.is_elsewhere(below):
             return internals.module(name)
         return next((found for base in self._bases if (found := _imported(f"{base}.{below}"))), None)
 
 
-# Classes that Keras knows by the names of their modules.
+# Classes that Keras knows by the names of their modules, and what programs print of the type of a tensor.
 _KNOWN_AS = (
     ("situs._src.base.tensor", "Tensor", "framework.tensor"),
+    ("situs._src.ir.graph.tensor", "SymbolicTensor", "framework.ops"),
     ("situs._src.sparse.tensor", "SparseTensor", "framework.sparse_tensor"),
     ("situs._src.ragged.tensor", "RaggedTensor", "ops.ragged.ragged_tensor"),
 )

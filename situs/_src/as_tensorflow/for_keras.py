@@ -1,9 +1,9 @@
-"""What the package ``keras`` asks of TensorFlow below its public names.
+"""What the package ``keras`` uses of TensorFlow besides its public names.
 
 Keras runs on its TensorFlow backend with Situs beneath: tensors, variables, functions and devices are Situs'. Besides
 public names that backend imports ``tf.__internal__`` and modules of ``tensorflow.python``: here they are, by module.
-Namespaces that Situs lacks exist as well, because Keras names their functions when it is imported: calling one is
-refused in words.
+Namespaces that Situs lacks exist as well, because Keras refers to their functions at import: calling one raises an
+error that says so.
 """
 
 from __future__ import annotations
@@ -85,7 +85,7 @@ _context = Context()
 
 
 def _restart() -> None:
-    """Lets the devices be settled anew, for tests that want others than those before them."""
+    """Lets the devices be settled again, for tests that want others than those before them."""
     process.restart()
     forget()
 

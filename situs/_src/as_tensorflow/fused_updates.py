@@ -1,11 +1,11 @@
-"""Keras' optimizers change all variables together: one op for each device and dtype, not a dozen for each variable.
+"""Fused updates for Keras' optimizers: one op for each device and dtype, not a dozen for each variable.
 
     Adam.update_step(grad, variable, rate)      what Keras has: subtract, multiply, assign_add, square, ...
     ApplyAdamW                                  what runs in its place, for all variables that have a gradient
 
-Keras hands every step to ``maybe_merge_call``, where a strategy may do it in its own way. Here an optimizer whose
-`update_step` is one that Keras ships is one op (`variables.apply_ops`): its states are Keras' own slot variables, and
-what else it needs is computed once for a step. Other optimizers, and gradients of single rows, go Keras' way.
+Keras passes every step to ``maybe_merge_call``, where a strategy may handle it. Here an optimizer whose `update_step`
+is one that Keras ships is one op (`variables.apply_ops`): its states are Keras' own slot variables, and the other
+inputs are computed once per step. Other optimizers, and sparse gradients, use Keras' implementation.
 """
 
 from __future__ import annotations
@@ -100,7 +100,7 @@ def _update_now(optimizer: Any, rule: Rule, pairs: Sequence[tuple[Any, Any]], ra
         states = [(variable, *_slots(optimizer, rule, variable)) for _, variable in pairs]
         known[key] = grouped(rule.apply, states)
     on_host = getattr(read(optimizer._iterations.value), "_value", None)
-    as_tensors = on_host is not None and on_host.device.type != "cpu"  # asking a card for the step would be to wait
+    as_tensors = on_host is not None and on_host.device.type != "cpu"  # asking a GPU for the step would be to wait
     for group in known[key]:
         step = Step(optimizer, rate, hyper_dtype(group.where.dtype), as_tensors)
         group.change([pairs[number][0] for number in group.numbers], rule.numbers(step), rule.attrs)

@@ -1,6 +1,6 @@
-"""`install_as_tensorflow`: from now on ``import tensorflow`` gives Situs.
+"""`install_as_tensorflow`: from now on ``import tensorflow`` imports Situs.
 
-Never by surprise: where TensorFlow has been imported already, or is installed beside Situs, the program is told.
+It is never silent: if TensorFlow has been imported already, or is installed next to Situs, the program is told.
 """
 
 from __future__ import annotations

@@ -1,10 +1,11 @@
-"""What programs import from below TensorFlow's public names: ``tensorflow.python.*`` and ``tensorflow.core.*``.
+"""What programs import from below TensorFlow's public names: ``tensorflow.python.*``, ``.core.*``, ``.examples.*``.
 
     from tensorflow.python.framework import ops             ops.get_default_graph, ops.Tensor, ...
     from tensorflow.python.ops import array_ops             array_ops.reshape, ...
     from tensorflow.core.protobuf import config_pb2         config_pb2.ConfigProto
+    from tensorflow.examples.tutorials.mnist import input_data
 
-A module of ``tensorflow.python`` is a list of public modules in which its names are looked for, in order: TensorFlow's
+A module of ``tensorflow.python`` is a list of public modules in which its names are looked up, in order: TensorFlow's
 own functions there are the public ones, under the same names.
 """
 
@@ -161,14 +162,36 @@ _RENAMED = {
     ("framework.tensor_util", "is_tf_type"): (V2, "is_tensor"),
 }
 _PACKAGES = {name.rpartition(".")[0] for name in _PYTHON} | {"", "ops.losses", "lib", "summary.writer", "data"}
+# What programs import that is neither public nor in tensorflow.python: modules of the engine.
+_ELSEWHERE = {
+    "examples.tutorials.mnist.input_data": "situs._src.v1.tutorials.input_data",
+    "examples.tutorials.mnist.mnist": "situs._src.v1.tutorials.mnist",
+    "contrib.distributions": "situs.compat.v1.distributions",
+    "contrib.learn.python.learn.datasets.mnist": "situs._src.v1.tutorials.input_data",
+    "contrib.tensorboard.plugins.projector": "tensorboard.plugins.projector",
+}
+_FOLDERS = {name.rsplit(".", count)[0] for name in _ELSEWHERE for count in range(1, name.count(".") + 1)} - {
+    "contrib",
+    "contrib.learn",
+}
 _made: dict[str, ModuleType] = {}
 
 
+def is_elsewhere(below: str) -> bool:
+    """Whether a module below ``tensorflow`` stands for one of the engine's, or leads to one."""
+    return below in _ELSEWHERE or below in _FOLDERS
+
+
 def module(name: str) -> ModuleType | None:
-    """A module below ``tensorflow.python`` or ``tensorflow.core``; None if Situs has nothing for it."""
+    """A module below ``tensorflow.python``, ``core`` or `is_elsewhere`; None if Situs has nothing for it."""
     if name not in _made:
         _, room, below = (*name.split(".", 2), "")[:3]
-        found = _python(name, below) if room == "python" else _core(name, below)
+        path = name.partition(".")[2]
+        found: ModuleType | None
+        if is_elsewhere(path):
+            found = _elsewhere(name, path)
+        else:
+            found = _python(name, below) if room == "python" else _core(name, below)
         if found is None:
             return None
         _made[name] = found
@@ -181,6 +204,12 @@ def _python(name: str, below: str) -> ModuleType | None:
     if below in _PACKAGES:
         return _Package(name, f"TensorFlow's {name}, as far as programs use it.")
     return None
+
+
+def _elsewhere(name: str, path: str) -> ModuleType:
+    if path in _ELSEWHERE:
+        return importlib.import_module(_ELSEWHERE[path])
+    return _Package(name, f"TensorFlow's {name}, as far as programs use it.")
 
 
 def _core(name: str, below: str) -> ModuleType | None:

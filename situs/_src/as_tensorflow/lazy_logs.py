@@ -1,13 +1,13 @@
-"""Keras' `CallbackList` after a batch: the losses and metrics are read where a callback looks at them.
+"""Keras' `CallbackList` after a batch: losses and metrics are read only when a callback accesses them.
 
     Keras                     for each batch: wait for the device, read all logs; then tell the callbacks
     here                      tell the callbacks that listen; a callback of a program gets numbers, as before
         nobody listens        nothing is read
         the progress bar      gets tensors, and reads them when it draws: every 50 ms
 
-Reading a number waits for all work that was ordered before it. On a card the next batch can then only be ordered when
-this one has been computed, so that the card idles for as long as Python takes. `fit` with its default callbacks (the
-history, and a progress bar) needs the numbers of an epoch, and no others.
+Reading a number synchronizes with all earlier GPU work. The next batch can then only be launched after this one has
+been computed, so that the GPU idles for as long as Python takes. `fit` with its default callbacks (the history, and a
+progress bar) needs only the numbers of an epoch.
 """
 
 from __future__ import annotations

@@ -73,8 +73,8 @@ def _check_free() -> None:
             )
     if is_installed():
         warnings.warn(
-            "TensorFlow is installed here too. tf.keras runs on Situs: from now on `import tensorflow` gives Situs in "
-            "this process. Say situs.install_as_tensorflow(replace=True) before to be told no more.",
+            "TensorFlow is installed here too. tf.keras runs on Situs: from now on `import tensorflow` imports "
+            "Situs in this process. Call situs.install_as_tensorflow(replace=True) first to silence this warning.",
             stacklevel=4,
         )
 

@@ -1,7 +1,7 @@
-"""What a program uses and Situs lacks: in words for the error, and as a list that people can send.
+"""What a program uses and Situs lacks: for the error message, and as a list that people can send.
 
-Names are found in two ways: a name that was asked for and not found is noted, and `used` reads the source of a program
-for all that it will ask for.
+Names are found in two ways: a failed look-up is recorded, and `used` reads the source of a program for all names that
+it will use.
 """
 
 from __future__ import annotations
@@ -9,12 +9,15 @@ from __future__ import annotations
 import ast
 import importlib
 import json
+import tokenize
 from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
 from typing import TypeVar
 
 from situs._src.base.absent import hint
+from situs._src.base.drafts import write_named
+from situs._src.files.paths import local, translated
 
 E = TypeVar("E", bound=Exception)
 _noted: dict[str, None] = {}
@@ -65,13 +68,39 @@ def module_text(name: str) -> str:
 # Reading programs.
 
 
+def read_source(path: str | Path) -> str:
+    """The text of a program, in the encoding that it names.
+
+    Raises:
+        SyntaxError: it is no text in it.
+        OSError: it cannot be read.
+    """
+    try:
+        with tokenize.open(path) as file:
+            return file.read()
+    except (UnicodeError, LookupError) as error:
+        raise SyntaxError(f"{path} is no text: {error}") from None
+
+
+def parsed(source: str) -> ast.Module:
+    """The program of a source.
+
+    Raises:
+        SyntaxError: it is none, or is nested so deep that Python does not read it.
+    """
+    try:
+        return ast.parse(source)
+    except (ValueError, MemoryError, RecursionError) as error:  # NULs; brackets in brackets, which no program has
+        raise SyntaxError(f"Python cannot read it: {type(error).__name__}") from None
+
+
 def used(source: str) -> dict[str, int]:
     """The names below ``tensorflow`` that a program uses, dotted, each with the line of its first use.
 
     >>> used("import tensorflow as tf\\nx = tf.nn.relu(1.0)")
     {'nn.relu': 2}
     """
-    tree = ast.parse(source)
+    tree = parsed(source)
     names: dict[str, str] = {}  # what the program calls a module or a name -> what it is, below tensorflow
     found: dict[str, int] = {}
     for node in ast.walk(tree):
@@ -145,10 +174,15 @@ def _is_module(name: str) -> bool:
 
 
 def write(path: str, program: str, lacks: dict[str, int]) -> None:
-    """Writes what was missing as JSON: the names that the program uses, and those that it asked for."""
+    """Writes what was missing as JSON: the names that the program uses, and those that it asked for.
+
+    Raises:
+        OpError: the file cannot be written.
+    """
     found = {
         "program": Path(program).name,
         "uses": [{"name": f"tf.{name}", "line": line} for name, line in lacks.items()],
         "asked_for": noted(),
     }
-    Path(path).write_text(json.dumps(found, indent=2) + "\n")
+    with translated(path):
+        write_named(local(path), json.dumps(found, indent=2) + "\n")

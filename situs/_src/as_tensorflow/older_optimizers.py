@@ -1,8 +1,8 @@
-"""Optimizers of TensorFlow 1 in ``model.compile``: Keras is given its own optimizer that does the same.
+"""Optimizers of TensorFlow 1 in ``model.compile``: replaced by Keras' equivalents.
 
     model.compile(tf.train.GradientDescentOptimizer(0.2), "mse")        keras.optimizers.SGD(0.2)
 
-TensorFlow 1's Keras took them, and programs of that time pass them.
+TensorFlow 1's Keras accepted them, and older programs pass them.
 """
 
 from __future__ import annotations

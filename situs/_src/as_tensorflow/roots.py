@@ -1,4 +1,4 @@
-"""The modules that are not Situs' own under TensorFlow's name: they have TensorFlow's version, and say what is missing.
+"""The modules that differ from Situs' own under TensorFlow's name: they have TensorFlow's version, and report gaps.
 
 tensorflow            the names of `situs` or, in the dialect v1, of ``situs.compat.v1``
 tensorflow.compat     ``v1``, ``v2``, and the conversions of ``situs.compat``
@@ -23,6 +23,7 @@ _MODULES = (
     "compat",
     "compiler",
     "core",
+    "examples",
     "experimental",
     "keras",
     "python",

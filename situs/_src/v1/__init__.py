@@ -1,1 +1,1 @@
-"""What only programs in TensorFlow 1's style use. `frontend` says what calling a function there means."""
+"""What only TensorFlow 1 programs use. `frontend` describes how functions are called there."""

@@ -1,4 +1,4 @@
-"""``tf.app``: the beginning and the end of a program, which are absl's.
+"""``tf.app``: program entry and exit, by absl.
 
     def main(argv):
         print(tf.app.flags.FLAGS.steps)
@@ -6,8 +6,8 @@
     if __name__ == "__main__":
         tf.app.run()
 
-A value that does not fit its flag ends the program with a line on stderr and the code 1. Flags that nobody has defined
-are left to `main`, as TensorFlow does.
+A value that does not match its flag ends the program with a line on stderr and exit code 1. Undefined flags are passed
+to `main`, as in TensorFlow.
 """
 
 from __future__ import annotations

@@ -3,8 +3,8 @@
     dataset = tf.data.Dataset.from_tensor_slices(x).batch(2)
     iterator = tf.data.make_one_shot_iterator(dataset)        or dataset.make_one_shot_iterator()
 
-These are the same datasets. Their methods build into the default graph, unless ops run at once: functions are traced
-inside of it, and may use its placeholders and variables.
+These are the same datasets. Their methods build into the default graph, unless execution is eager: functions are traced
+inside it, and may use its placeholders and variables.
 """
 
 from __future__ import annotations
@@ -78,9 +78,13 @@ class DatasetV1(Dataset):
         return make_initializable_iterator(self, shared_name)
 
     def map_with_legacy_function(
-        self, map_func: Callable[..., Any], num_parallel_calls: IntLike | None = None, deterministic: bool | None = None
+        self,
+        map_func: Callable[..., Any],
+        num_parallel_calls: IntLike | None = None,
+        deterministic: bool | None = None,
+        use_unbounded_threadpool: bool = False,
     ) -> DatasetV1:
-        """The same as ``map``."""
+        """The same as ``map``; `use_unbounded_threadpool` is accepted for TensorFlow's programs."""
         return self.map(map_func, num_parallel_calls, deterministic)
 
     def filter_with_legacy_function(self, predicate: Callable[..., Any]) -> DatasetV1:
@@ -107,7 +111,7 @@ class DatasetV1(Dataset):
             return super().__iter__()
 
     def as_numpy_iterator(self) -> Any:
-        """The elements, with NumPy arrays in the place of tensors; only where ops run at once."""
+        """The elements, with NumPy arrays instead of tensors; only where ops run at once."""
         with _in_default_graph():
             return super().as_numpy_iterator()
 

@@ -1,6 +1,6 @@
-"""``tf.compat.v1.queue``: queues that are made in the default graph, unless ops run at once.
+"""``tf.compat.v1.queue``: queues created in the default graph, unless execution is eager.
 
-Their methods need nothing of the kind: they add to the graph of the queue.
+Their methods need no such wrapper: they add to the graph of the queue.
 """
 
 from typing import Any as _Any
@@ -21,16 +21,16 @@ class FIFOQueue(_InDefaultGraph, _queue.FIFOQueue):
     """A queue that gives elements out in the order they came in."""
 
 
-@export(v1=("RandomShuffleQueue", "queue.RandomShuffleQueue"))
+@export(v1=("RandomShuffleQueue", "queue.RandomShuffleQueue", "io.RandomShuffleQueue"))
 class RandomShuffleQueue(_InDefaultGraph, _queue.RandomShuffleQueue):
     """A queue that gives elements out at random."""
 
 
-@export(v1=("PaddingFIFOQueue", "queue.PaddingFIFOQueue"))
+@export(v1=("PaddingFIFOQueue", "queue.PaddingFIFOQueue", "io.PaddingFIFOQueue"))
 class PaddingFIFOQueue(_InDefaultGraph, _queue.PaddingFIFOQueue):
     """A queue whose elements may differ in size."""
 
 
-@export(v1=("PriorityQueue", "queue.PriorityQueue"))
+@export(v1=("PriorityQueue", "queue.PriorityQueue", "io.PriorityQueue"))
 class PriorityQueue(_InDefaultGraph, _queue.PriorityQueue):
     """A queue that gives the element with the least priority out first."""

@@ -1,4 +1,4 @@
-"""``device_lib.list_local_devices()``: the devices of this process, with what is known of them."""
+"""``device_lib.list_local_devices()``: the devices of this process, with their properties."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from situs._src.base.export import export
 
 @dataclass(frozen=True)
 class Locality:
-    """Where a device sits: the bus (NUMA node, counted from 1) of a card; 0 for the CPU."""
+    """Where a device sits: the bus (NUMA node, counted from 1) of a GPU; 0 for the CPU."""
 
     bus_id: int = 0
 
@@ -51,7 +51,7 @@ class DeviceAttributes:
     "python.client.device_lib.list_local_devices",
     v1=(),
     as_is=True,
-    differs="Touches no card, and lists the devices of this process, configured logical ones included.",
+    differs="Does not initialize GPUs, and lists the devices of this process, including configured logical ones.",
 )
 def list_local_devices(session_config: Any = None) -> list[DeviceAttributes]:
     """Lists the devices of this process, CPU first. Maps no GPU memory.

@@ -1,4 +1,4 @@
-"""Names from before TensorFlow 1.0, which programs of 2016 use: the same functions under their old names."""
+"""Names from before TensorFlow 1.0: the same functions under their old names."""
 
 from __future__ import annotations
 

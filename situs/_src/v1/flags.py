@@ -1,4 +1,4 @@
-"""``tf.flags``: options that a program takes on its command line. They are absl's.
+"""``tf.flags``: command line options, by absl.
 
     tf.flags.DEFINE_integer("steps", 100, "How many steps to run.")
     FLAGS = tf.flags.FLAGS
@@ -6,7 +6,7 @@
 
 Flags that other libraries define with absl are among them. Two things are added: `FLAGS` reads the command line when a
 program first asks for the value of a flag, where absl wants to be called before; and the definitions take the keywords
-of early programs.
+of early programs, and names that absl's own logging has taken since (``log_dir``).
 """
 
 from __future__ import annotations
@@ -27,7 +27,10 @@ _EARLY = {"flag_name": "name", "default_value": "default", "docstring": "help"}
 def _definition(define: _Callable[..., _Any]) -> _Callable[..., _Any]:
     @_functools.wraps(define)
     def call(*args: _Any, **kwargs: _Any) -> _Any:
-        return define(*args, **{_EARLY.get(name, name): value for name, value in kwargs.items()})
+        given = {_EARLY.get(name, name): value for name, value in kwargs.items()}
+        if _absl.FLAGS.find_module_defining_flag(args[0] if args else given.get("name", "")) == "absl.logging":
+            given["allow_override"] = True  # log_dir and the like: programs are older than absl's
+        return define(*args, **given)
 
     return call
 

@@ -3,8 +3,8 @@
     import situs.compat.v1 as tf      ops are added to the default graph
     import situs as tf                ops run at once; so do those of ``tf.compat.v1`` reached through it
 
-Both dialects have the same functions. In this one, each is called with the default graph being built,
-unless the program has called ``tf.enable_eager_execution()``.
+Both dialects have the same functions. In this one, each is called while the default graph is being built, unless the
+program has called ``tf.enable_eager_execution()``.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""``tf.gfile``: the functions of ``tf.io.gfile`` under the names they had before.
+"""``tf.gfile``: the functions of ``tf.io.gfile`` under their older names.
 
 MakeDirs             tf.io.gfile.makedirs
 DeleteRecursively    tf.io.gfile.rmtree

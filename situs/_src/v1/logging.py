@@ -1,10 +1,10 @@
-"""``tf.logging``: messages of the program, in one stream with those of Situs.
+"""``tf.logging``: the program's messages, in one stream with those of Situs.
 
     tf.logging.set_verbosity(tf.logging.INFO)
     tf.logging.info("step %d", 3)               INFO:situs:step 3
 
-All go to Python's logger ``situs``. As long as the program has not set up logging itself, they are written to
-stderr; from then on its own handlers get them.
+All go to Python's logger ``situs``. Unless the program has configured logging itself, they are written to stderr;
+otherwise its handlers get them.
 """
 
 from __future__ import annotations

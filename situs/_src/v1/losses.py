@@ -1,9 +1,9 @@
-"""The losses of TensorFlow 1: ``tf.losses.mean_squared_error`` and its kind.
+"""The losses of TensorFlow 1: ``tf.losses.mean_squared_error`` and the like.
 
     loss = tf.losses.sparse_softmax_cross_entropy(labels, logits)     one number, in the collection LOSSES
     total = tf.losses.get_total_loss()                                all of that collection, and regularization
 
-Costs are computed in float32, multiplied by weights, and by default divided by how many weights are not zero.
+Losses are computed in float32, multiplied by weights, and by default divided by the number of nonzero weights.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
-"""Labels, predictions and weights that differ by a last dimension of one are made to fit.
+"""Reconciles labels, predictions and weights whose ranks differ by a last dimension of one.
 
     labels [n, 1]   predictions [n]      both [n]
     weights [n]     predictions [n, 3]   weights [n, 1]
 
-Where ranks are known only when a graph runs, the graph decides.
+If ranks are known only at run time, the graph decides.
 """
 
 from __future__ import annotations

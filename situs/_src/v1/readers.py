@@ -1,4 +1,4 @@
-"""Readers that are made in the default graph; `data.readers` says what they do."""
+"""Readers created in the default graph; see `data.readers`."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class WholeFileReader(_InDefaultGraph, readers.WholeFileReader):
 
 @export(
     v1="IdentityReader",
-    differs="serialize_state is refused: tf.data has datasets that resume.",
+    differs="serialize_state is an error: use tf.data, whose iterators can be saved.",
 )
 class IdentityReader(_InDefaultGraph, readers.IdentityReader):
     """Gives the names themselves, as keys and as values."""

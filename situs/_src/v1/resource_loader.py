@@ -1,4 +1,4 @@
-"""``tf.resource_loader``: files that lie beside the program that asks for them."""
+"""``tf.resource_loader``: files next to the calling program."""
 
 from __future__ import annotations
 

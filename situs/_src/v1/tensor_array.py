@@ -1,4 +1,4 @@
-"""``tf.TensorArray`` of TensorFlow 1: made in the default graph, where programs of that dialect build.
+"""``tf.TensorArray`` of TensorFlow 1: created in the default graph.
 
 array = tf.TensorArray(tf.float32, size=3)         a list of the default graph, which a while_loop can carry
 """

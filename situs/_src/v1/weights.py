@@ -3,7 +3,7 @@
     values [2, 3]    weights (), [2, 3], [2, 1], [1, 3], [1, 1]    fit
                      weights [3], [2]                              do not
 
-This is less than what arithmetic broadcasts: a weight per column given where one per row was meant is found out.
+This is stricter than broadcasting in arithmetic: a weight per column instead of one per row is detected.
 """
 
 from __future__ import annotations

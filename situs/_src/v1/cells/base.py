@@ -1,9 +1,9 @@
-"""What the cells of ``tf.nn.rnn_cell`` share: `RNNCell`, a layer of two arguments.
+"""The base of the cells of ``tf.nn.rnn_cell``: `RNNCell`, a layer of two arguments.
 
     output, state = cell(inputs, state)         one step of a sequence, for a batch
     cell.zero_state(batch, tf.float32)          where a sequence begins
 
-A state is a tensor, or a structure of tensors: `state_size` has its form, with the size of an example for each.
+A state is a tensor, or a structure of tensors: `state_size` has the same structure, with the size per example.
 """
 
 from __future__ import annotations

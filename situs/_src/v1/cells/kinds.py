@@ -1,7 +1,7 @@
 """The cells of ``tf.nn.rnn_cell``: `BasicRNNCell`, `GRUCell`, `BasicLSTMCell`, `LSTMCell`.
 
-Kernels take the inputs and the output of the step before side by side, so that a step is one multiplication. The gates
-of an LSTM stand in them as input, candidate, forget, output.
+The inputs and the previous output are concatenated, so that a step is one matrix product. The gates of an LSTM are in
+the order input, candidate, forget, output.
 """
 
 from __future__ import annotations
@@ -304,7 +304,7 @@ class BasicLSTMCell(_LSTM):
 
 @export(
     v1="nn.rnn_cell.LSTMCell",
-    differs="num_unit_shards is refused.",
+    differs="num_unit_shards is an error.",
 )
 class LSTMCell(_LSTM):
     """A long short-term memory, with peepholes, limits and a projection on demand.

@@ -1,11 +1,11 @@
-"""Cells taken through sequences: ``tf.nn.dynamic_rnn``, ``static_rnn``, ``raw_rnn`` and those of both directions.
+"""Running cells over sequences: ``tf.nn.dynamic_rnn``, ``static_rnn``, ``raw_rnn`` and bidirectional ones.
 
     dynamic_rnn     a tensor of all steps; the steps are a loop, so that a graph does not grow with their number
     static_rnn      a list of steps, each with operations of its own
     raw_rnn         a loop whose inputs and end a function of the program says
 
-Where examples have lengths of their own, an example that has ended keeps its state, and its outputs are zeros. The
-steps of a plain LSTM are one op (`ops.nn.recurrent`).
+If examples have different lengths, an example that has ended keeps its state, and its outputs are zeros. The steps of a
+plain LSTM are one op (`ops.nn.recurrent`).
 """
 
 from __future__ import annotations

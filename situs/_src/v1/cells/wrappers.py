@@ -145,7 +145,7 @@ class ResidualWrapper(_Wrapper):
 
     Args:
         cell: The cell.
-        residual_fn: A function of inputs and outputs, in the place of their sum.
+        residual_fn: A function of inputs and outputs, instead of their sum.
         kwargs: Those of `RNNCell`.
     """
 

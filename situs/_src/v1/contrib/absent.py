@@ -1,4 +1,4 @@
-"""What to say of names of ``tf.contrib`` that are not there."""
+"""Messages for names of ``tf.contrib`` that do not exist."""
 
 from __future__ import annotations
 

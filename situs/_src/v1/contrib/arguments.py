@@ -1,4 +1,4 @@
-"""``arg_scope``: arguments that functions get where calls do not give them.
+"""``arg_scope``: default arguments of functions.
 
 with arg_scope([conv2d, fully_connected], weights_regularizer=l2_regularizer(0.01)):
     with arg_scope([conv2d], stride=2) as inner:

@@ -1,4 +1,4 @@
-"""``tf.contrib.eager``: what programs used while eager code was new."""
+"""``tf.contrib.eager``: names from the early days of eager execution."""
 
 from __future__ import annotations
 

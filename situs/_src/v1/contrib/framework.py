@@ -14,6 +14,7 @@ from situs._src.v1.optimizers.global_step import assert_global_step as assert_gl
 from situs._src.v1.optimizers.global_step import create_global_step as create_global_step
 from situs._src.v1.optimizers.global_step import get_global_step as get_global_step
 from situs._src.v1.optimizers.global_step import get_or_create_global_step as get_or_create_global_step
+from situs._src.variables.collections import global_variables as get_variables
 from situs._src.variables.collections import model_variables as get_model_variables
 from situs._src.variables.collections import trainable_variables as get_trainable_variables
 

@@ -4,8 +4,7 @@
     conv2d(x, 8, 3)                 Conv/weights, Conv/biases
     batch_norm(x)                   BatchNorm/beta, BatchNorm/moving_mean, BatchNorm/moving_variance
 
-Unless they are told otherwise they apply a rectifier, and begin with Xavier's initializer. ``arg_scope`` gives them
-arguments.
+By default they apply a ReLU, and use Xavier's initializer. ``arg_scope`` sets their default arguments.
 """
 
 from __future__ import annotations
@@ -140,7 +139,7 @@ def fully_connected(
         inputs: A tensor of at least two dimensions.
         num_outputs: The size of the last dimension of the outputs.
         activation_fn: A function; None for none.
-        normalizer_fn: A function in the place of biases, such as `batch_norm`.
+        normalizer_fn: A function instead of biases, such as `batch_norm`.
         normalizer_params: Its arguments.
         weights_initializer: How the matrix begins.
         weights_regularizer: A loss of the matrix, which joins ``REGULARIZATION_LOSSES``.

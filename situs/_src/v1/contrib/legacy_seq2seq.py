@@ -1,4 +1,4 @@
-"""``tf.contrib.legacy_seq2seq``: losses and decoders of lists of steps."""
+"""``tf.contrib.legacy_seq2seq``: losses and decoders on lists of steps."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from situs._src.variables.scope import VariableScope
 from situs._src.variables.scope import get_variable_scope as _get_variable_scope
 from situs._src.variables.scope import variable_scope as _variable_scope
 
-_TINY = 1e-12  # in the place of no weight at all
+_TINY = 1e-12  # instead of no weight at all
 
 
 @_builds
@@ -88,7 +88,7 @@ def rnn_decoder(
         decoder_inputs: A list of tensors: batch x size.
         initial_state: The state to begin with.
         cell: The cell.
-        loop_function: From an output and the number of its step to the next inputs, in the place of those given.
+        loop_function: From an output and the number of its step to the next inputs, instead of those given.
         scope: The variable scope; ``"rnn_decoder"`` by default.
 
     Returns:

@@ -18,7 +18,7 @@ from situs._src.ops.reduce import reduce_sum as _reduce_sum
 from situs._src.v1.contrib.absent import without as _without
 from situs._src.v1.frontend import builds as _builds
 
-_TINY = 1e-12  # in the place of no weight at all
+_TINY = 1e-12  # instead of no weight at all
 
 
 @_builds

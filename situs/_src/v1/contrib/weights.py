@@ -1,4 +1,4 @@
-"""How weights of ``tf.contrib.layers`` begin, and what they cost: initializers and regularizers."""
+"""Initializers and regularizers of ``tf.contrib.layers``."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Columns: descriptions of what is made of the features of records.
+"""Columns: descriptions of inputs computed from the features of records.
 
     numeric_column("age")                                        numbers as they are
     bucketized_column(age, [18, 65])                             which range a number is in
@@ -7,7 +7,7 @@
     indicator_column(city)                                       a category as a row of zeros and ones
     embedding_column(city, 8)                                    a category as a row of weights
 
-Dense columns give numbers: numeric, bucketized, indicator and embedding ones. Categorical ones give ids, and become
+Dense columns yield numbers: numeric, bucketized, indicator and embedding ones. Categorical ones yield ids, and become
 dense through an indicator or an embedding.
 """
 
@@ -467,7 +467,22 @@ def categorical_column_with_vocabulary_list(
     return VocabularyColumn(_key(key), kind, words, len(words), default, others)
 
 
-@export("feature_column.categorical_column_with_vocabulary_file")
+@export(v1="feature_column.categorical_column_with_vocabulary_file")
+def categorical_column_with_vocabulary_file_v1(
+    key: str,
+    vocabulary_file: str,
+    vocabulary_size: int | None = None,
+    num_oov_buckets: int = 0,
+    default_value: int | None = None,
+    dtype: Any = dt.string,
+) -> VocabularyColumn:
+    """`categorical_column_with_vocabulary_file`, with the argument order of TensorFlow 1."""
+    return categorical_column_with_vocabulary_file(
+        key, vocabulary_file, vocabulary_size, dtype, default_value, num_oov_buckets
+    )
+
+
+@export("feature_column.categorical_column_with_vocabulary_file", v1=())
 def categorical_column_with_vocabulary_file(
     key: str,
     vocabulary_file: str,
@@ -475,6 +490,7 @@ def categorical_column_with_vocabulary_file(
     dtype: Any = dt.string,
     default_value: int | None = None,
     num_oov_buckets: int = 0,
+    file_format: str | None = None,
 ) -> VocabularyColumn:
     """A column whose ids are the numbers of lines in a file.
 
@@ -485,7 +501,10 @@ def categorical_column_with_vocabulary_file(
         dtype: string, or an integer's.
         default_value: The id of other values; -1, the default, leaves them out.
         num_oov_buckets: How many ids other values share, by a hash; then there is no `default_value`.
+        file_format: ``"text"``, the default.
     """
+    if file_format not in (None, "text"):
+        raise ArgumentError(f"A vocabulary is a file of the format 'text', got {shown(file_format)} for {key}.")
     if not isinstance(vocabulary_file, str) or not vocabulary_file:
         raise ArgumentError(f"Missing vocabulary_file in {key}: {shown(vocabulary_file)}.")
     if vocabulary_size is None:

@@ -1,6 +1,6 @@
 """Columns as the first layer of a network, in the style of TensorFlow 1: variables belong to the variable scope.
 
-input_layer(features, columns)     numbers of all columns side by side, by the columns' names
+input_layer(features, columns)     the values of all columns, concatenated in the order of their names
 linear_model(features, columns)    their weighted sum, with a bias
 """
 

@@ -1,1 +1,1 @@
-"""``tf.layers``: layers that make their variables with ``tf.get_variable``."""
+"""``tf.layers``: layers that create their variables with ``tf.get_variable``."""

@@ -1,11 +1,11 @@
-"""``tf.layers.Layer``: a function with variables, which come from ``get_variable``, in a variable scope of its own.
+"""``tf.layers.Layer``: a function with variables from ``get_variable``, in its own variable scope.
 
     tf.layers.dense(x, 10)                          dense/kernel, dense/bias; the next one has dense_1/...
     tf.layers.dense(x, 10, name="fc")               fc/kernel, fc/bias
     tf.layers.dense(y, 10, name="fc", reuse=True)   the same variables; operations in fc_1/
 
-So a layer obeys the variable scopes around it: their names, reuse, initializers and regularizers. The losses of
-regularizers are in ``REGULARIZATION_LOSSES``, operations to be run with a training step in ``UPDATE_OPS``.
+So a layer respects the enclosing variable scopes: their names, reuse, initializers and regularizers. Regularization
+losses are in ``REGULARIZATION_LOSSES``, operations to run with a training step in ``UPDATE_OPS``.
 """
 
 from __future__ import annotations

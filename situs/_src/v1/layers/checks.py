@@ -1,4 +1,4 @@
-"""What built-in layers check: their arguments, and the shapes of what they are called with."""
+"""Checks of built-in layers: their arguments, and the shapes of their inputs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Convolutions: ``Conv1D``, ``Conv2D``, ``Conv3D``, the way back, and of every channel by itself.
+"""Convolutions: ``Conv1D``, ``Conv2D``, ``Conv3D``, transposed, and depthwise separable ones.
 
 Conv2D(64, 3, strides=2, padding="same")        kernel: 3 x 3 x channels x 64
 Conv2DTranspose(3, 5, strides=2)                kernel: 5 x 5 x 3 x channels

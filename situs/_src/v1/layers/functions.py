@@ -1,7 +1,7 @@
-"""``tf.compat.v1.layers``: layers as functions, which make their variables in the variable scope around them.
+"""``tf.compat.v1.layers``: layers as functions, which create their variables in the current variable scope.
 
 hidden = tf.layers.dense(x, 128, tf.nn.relu, name="hidden")         hidden/kernel, hidden/bias
-updates = tf.get_collection(tf.GraphKeys.UPDATE_OPS)                 what batch_normalization wants to be run
+updates = tf.get_collection(tf.GraphKeys.UPDATE_OPS)                 the updates of batch_normalization
 """
 
 from __future__ import annotations

@@ -4,8 +4,8 @@
                  operations in ``UPDATE_OPS`` move moving_mean and moving_variance
     otherwise    the same, with the moving moments
 
-Images go through one kernel, and its variance, which divides by n - 1, is what is kept; for everything else the one
-that divides by n.
+Images use a fused kernel, whose moving variance is the one that divides by n - 1; everything else uses the one that
+divides by n.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Pooling: the largest or the mean value of windows. ``MaxPooling2D(2, 2)`` halves height and width."""
+"""Pooling: the maximum or the mean of windows. ``MaxPooling2D(2, 2)`` halves height and width."""
 
 from __future__ import annotations
 

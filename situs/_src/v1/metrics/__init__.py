@@ -1,4 +1,4 @@
-"""Metrics over a stream of batches, as TensorFlow 1 has them: ``tf.metrics.accuracy`` gives a value and an update.
+"""Streaming metrics of TensorFlow 1: ``tf.metrics.accuracy`` returns a value and an update.
 
     accuracy, update = tf.metrics.accuracy(labels, predictions)
     session.run(tf.local_variables_initializer())

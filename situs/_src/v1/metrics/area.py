@@ -1,4 +1,4 @@
-"""Streaming metrics of a whole curve: ``tf.metrics.auc``, and one rate where another has a given value."""
+"""Streaming metrics of a whole curve: ``tf.metrics.auc``, and one rate at a given value of another."""
 
 from __future__ import annotations
 

@@ -3,8 +3,8 @@
     thresholds   0.2   0.5   0.8         a prediction falls into the bucket of the thresholds below it
     buckets    0     1     2     3       0.6 is in bucket 2: above 0.2 and 0.5, not above 0.8
 
-What is above a threshold is what lies in the buckets behind it: a sum from the back. What is not is a sum from the
-front. So memory is that of the predictions, not that times the thresholds.
+The predictions above a threshold are those in the buckets behind it: a reverse cumulative sum; the others, a forward
+one. So memory is that of the predictions, not that times the thresholds.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Streaming metrics of several classes: mean intersection over union, mean accuracy of each class."""
+"""Streaming metrics of several classes: mean intersection over union, mean per-class accuracy."""
 
 from __future__ import annotations
 

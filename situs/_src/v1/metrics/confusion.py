@@ -1,4 +1,4 @@
-"""Right and wrong predictions of two classes, counted over a stream; precision and recall.
+"""Streaming counts of right and wrong binary predictions; precision and recall.
 
                   label true        label false
 predicted true    true positive     false positive      precision: the part of this row that is right

@@ -1,4 +1,4 @@
-"""Areas under curves whose points are counts at thresholds.
+"""Areas under curves given by counts at thresholds.
 
     ROC    x: false positives of all negatives    y: recall
     PR     x: recall                              y: precision

@@ -1,4 +1,4 @@
-"""Means over a stream: of values, and of what predictions are wrong by.
+"""Streaming means: of values, and of prediction errors.
 
 total += sum(values * weights)      count += sum(weights)      value: total / count, 0 at first
 """

@@ -1,4 +1,4 @@
-"""What all streaming metrics share: local variables, the refusal of eager code, the collections of a graph."""
+"""Shared by all streaming metrics: local variables, the error in eager code, the collections of a graph."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Streaming counts at several thresholds: ``tf.metrics.true_positives_at_thresholds`` and its kind.
+"""Streaming counts at several thresholds: ``tf.metrics.true_positives_at_thresholds`` and the like.
 
 A prediction is positive if it is greater than the threshold. Predictions are probabilities: one that is outside of
 [0, 1] makes the update fail.
@@ -57,7 +57,7 @@ def checked_thresholds(thresholds: Any) -> np.ndarray[Any, Any]:
     """Thresholds as float32.
 
     Raises:
-        ValueError: they are no numbers, or there are none.
+        ValueError: they are not numbers, or there are none.
     """
     try:
         found = np.asarray(list(thresholds), np.float32)

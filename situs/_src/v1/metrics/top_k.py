@@ -1,11 +1,11 @@
-"""Streaming metrics of the k classes that are predicted most: precision, recall and average precision at k.
+"""Streaming metrics of the top k predicted classes: precision, recall and average precision at k.
 
     labels        [[0], [2]]                  classes that are right for each row; any number of them
     predictions   [[.1, .2, .7], ...]         a score for each class
     top 2         [[2, 1], ...]               none of them is 0: a false negative, two false positives
 
-Labels of a row are a set: a class counts once. They are dense; rows with fewer labels are filled with -1 where average
-precision is asked for, and repeat one of their labels elsewhere.
+Labels of a row are a set: a class counts once. Rows of a sparse tensor have as many labels as they have; in a dense one
+rows with fewer are filled with -1 where average precision is asked for, and repeat one of their labels elsewhere.
 """
 
 from __future__ import annotations
@@ -13,15 +13,16 @@ from __future__ import annotations
 from typing import Any, Literal
 
 from situs._src.base import dtype as dt
-from situs._src.base.errors import ArgumentError, shown
+from situs._src.base.errors import ArgumentError
 from situs._src.base.export import export
-from situs._src.base.tensor import Tensor, is_tensor
+from situs._src.base.tensor import Tensor
 from situs._src.base.typing import ArrayLike, Collections
 from situs._src.ir.graph.context import name_scope
 from situs._src.ops.array import expand_dims, shape, size
 from situs._src.ops.attribute import as_int
 from situs._src.ops.cast import cast
-from situs._src.ops.compare import equal, greater_equal, logical_and, logical_not
+from situs._src.ops.compare import equal, greater_equal, logical_and, logical_not, not_equal
+from situs._src.ops.composite_values import SparseTensorValue
 from situs._src.ops.constant import convert_to_tensor, ones_like
 from situs._src.ops.constant import range as numbers
 from situs._src.ops.cumulative import cumsum
@@ -29,9 +30,12 @@ from situs._src.ops.gather import where
 from situs._src.ops.math import add, div_no_nan, divide, minimum, multiply
 from situs._src.ops.reduce import argmax, reduce_any, reduce_sum
 from situs._src.ops.search import top_k
+from situs._src.sparse.dense import to_dense
+from situs._src.sparse.tensor import SparseTensor
 from situs._src.v1.metrics.stream import Metric, collected, metric_variable, refuse_eager
 from situs._src.v1.weights import broadcast_weights
 
+_NO_LABEL = -(2**63)  # where a sparse tensor has none
 Kind = Literal["true_positive", "false_positive", "false_negative"]
 
 
@@ -160,6 +164,7 @@ def _count(kind: Kind, labels: Tensor, predictions: Tensor, class_id: int | None
     asked, other = (labels, predictions) if kind == "false_negative" else (predictions, labels)
     in_both = reduce_any(equal(expand_dims(asked, -1), expand_dims(other, -2)), axis=-1)
     counted = logical_and(_is_first(asked), in_both if kind == "true_positive" else logical_not(in_both))
+    counted = logical_and(counted, not_equal(asked, _NO_LABEL))
     if class_id is not None:
         counted = logical_and(counted, equal(asked, class_id))
     return reduce_sum(cast(counted, dt.float64), axis=-1)
@@ -271,12 +276,12 @@ def _checked(k: Any) -> int:
 
 def _rows_of_labels(labels: Any, predictions: Tensor) -> Tensor:
     """Labels with a last dimension for those of a row."""
-    if hasattr(labels, "dense_shape") and not is_tensor(labels):
-        raise ArgumentError(
-            f"Labels are a dense tensor here, got {shown(labels)}. Fill the rows of a sparse one with one of their "
-            "labels, or with -1 for average_precision_at_k."
-        )
-    dense = cast(labels, dt.int64)
+    if isinstance(labels, (SparseTensor, SparseTensorValue)):
+        found = SparseTensor.from_value(labels)
+        places = SparseTensor(found.indices, cast(found.values, dt.int64), found.dense_shape)
+        dense = to_dense(places, default_value=_NO_LABEL)
+    else:
+        dense = cast(labels, dt.int64)
     ranks = dense.shape.rank, predictions.shape.rank
     if ranks[0] is None or ranks[1] is None or ranks[0] == ranks[1]:
         return dense

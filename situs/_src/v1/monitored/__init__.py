@@ -1,1 +1,1 @@
-"""TensorFlow 1's training loops: sessions that initialize, restore, save, log and stop by themselves; their hooks."""
+"""TensorFlow 1's training loops: sessions that initialize, restore, save, log and stop automatically; their hooks."""

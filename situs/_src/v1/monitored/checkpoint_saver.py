@@ -1,8 +1,8 @@
-"""``CheckpointSaverHook``: checkpoints while a loop runs, the first before it and the last after it.
+"""``CheckpointSaverHook``: saves checkpoints during a loop, the first before it and the last after it.
 
     run/model.ckpt-0, run/model.ckpt-100, ...    run/checkpoint    run/graph.pbtxt    run/events.out.tfevents...
 
-Listeners are told before and after each of them, and may end the loop.
+Listeners are called before and after each of them, and may end the loop.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""What monitored sessions tell TensorBoard: writers of event files, and the events that go into them.
+"""Events of monitored sessions for TensorBoard: writers of event files, and their events.
 
-The package ``tensorboard`` is imported when something is written: a loop that writes nothing does without.
+The package ``tensorboard`` is imported when something is written: a loop that writes nothing does not need it.
 """
 
 from __future__ import annotations

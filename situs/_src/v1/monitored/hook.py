@@ -2,8 +2,8 @@
 
 begin()                            the graph may still grow
 after_create_session(sess, coord)  it is final, variables have values; again after every recovery
-before_run(context)                what to fetch, feed and ask for besides, as a SessionRunArgs
-after_run(context, values)         what came of it; context.request_stop() ends the loop
+before_run(context)                additional fetches, feeds and options, as a SessionRunArgs
+after_run(context, values)         the results; context.request_stop() ends the loop
 end(sess)                          the loop ended well: not called after an exception
 """
 

@@ -1,8 +1,8 @@
-"""The three sessions inside a monitored one, each in the next.
+"""The three nested sessions inside a monitored one.
 
-RecoverableSession     makes a new session if the run was stopped by a failure elsewhere
-'- CoordinatedSession  stops the threads of the session, and hears of what they raise
-   '- HookedSession    calls the hooks, and puts together what they and the program ask for
+RecoverableSession     creates a new session after a recoverable failure
+'- CoordinatedSession  stops the session's threads, and raises their exceptions
+   '- HookedSession    calls the hooks, and merges their requests with the program's
       '- a Session     runs it
 """
 

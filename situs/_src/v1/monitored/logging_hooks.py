@@ -1,4 +1,4 @@
-"""Hooks that log: values of tensors, losses that are no numbers any more, steps per second.
+"""Hooks that log: values of tensors, NaN losses, steps per second.
 
 INFO:situs:loss = 0.25, step = 100 (0.731 sec)
 INFO:situs:global_step/sec: 136.8

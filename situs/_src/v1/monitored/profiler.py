@@ -1,4 +1,4 @@
-"""``ProfilerHook``: traces of single steps, as a browser shows them (``chrome://tracing``, Perfetto).
+"""``ProfilerHook``: traces of single steps, for a browser (``chrome://tracing``, Perfetto).
 
 run/timeline-100.json, run/timeline-200.json, ...
 """

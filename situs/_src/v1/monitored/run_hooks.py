@@ -1,4 +1,4 @@
-"""Hooks that add to what is run: `FeedFnHook` feeds every run, `FinalOpsHook` runs something at the end."""
+"""Hooks that add to a run: `FeedFnHook` adds feeds to every run, `FinalOpsHook` runs something at the end."""
 
 from __future__ import annotations
 

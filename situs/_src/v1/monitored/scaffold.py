@@ -1,4 +1,4 @@
-"""``Scaffold``: the operations that a monitored session needs, given by the program or made.
+"""``Scaffold``: the operations that a monitored session needs, given by the program or created.
 
     init_op                   gives the variables their first values, if no checkpoint does
     ready_for_local_init_op   the names of what has to have a value before local_init_op
@@ -7,7 +7,7 @@
     summary_op                all summaries of the graph
     saver                     saves and restores
 
-Each is looked for in the arguments, then in its collection of the graph, and else made and collected there.
+Each is looked up in the arguments, then in its collection of the graph, and otherwise created and added to it.
 """
 
 from __future__ import annotations

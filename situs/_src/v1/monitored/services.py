@@ -1,4 +1,4 @@
-"""The threads of a ``Supervisor``: each does one thing every so many seconds, until the supervisor stops."""
+"""The threads of a ``Supervisor``: each does one thing periodically, until the supervisor stops."""
 
 from __future__ import annotations
 

@@ -4,9 +4,9 @@
         while not sess.should_stop():
             sess.run(train_op)
 
-On the way in hooks begin, the graph is completed and closed for changes, variables are restored or initialized, queue
-runners start. On the way out hooks end, threads stop, and the session is closed; the end of the input
-(``OutOfRangeError``) is a good end of the loop.
+On entry hooks begin, the graph is completed and finalized, variables are restored or initialized, and queue runners
+start. On exit hooks end, threads stop, and the session is closed; the end of the input (``OutOfRangeError``) ends the
+loop normally.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""How monitored sessions are made: by the chief, who restores or initializes, or by a worker, who waits for that.
+"""How monitored sessions are created: by the chief, which restores or initializes, or by a worker, which waits for it.
 
-Situs runs on one machine, where every session has variables of its own: the program is the chief, unless its model
-needs no initializing.
+Situs runs on one machine, where every session has its own variables: the program is the chief, unless its model needs
+no initialization.
 """
 
 from __future__ import annotations

@@ -1,10 +1,10 @@
-"""``SessionManager``: sessions whose variables have values when a program gets them.
+"""``SessionManager``: sessions whose variables are initialized when a program gets them.
 
     prepare_session     restore the latest checkpoint, or initialize; then the local initializers; then check
     recover_session     restore the latest checkpoint; do not initialize what it does not hold
     wait_for_session    wait until somebody else has initialized
 
-A session is ready when its `ready_op` gives no names.
+A session is ready when its `ready_op` returns no names.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""Steps: the global step as hooks see it, and timers that go off every so many steps or seconds.
+"""Steps: the global step as hooks see it, and timers that trigger every given number of steps or seconds.
 
-A hook fetches the global step along with a run that increases it. What it gets is the number before or after that, as
-the run's operations happen to be ordered; so where the exact number matters, it is read again.
+A hook fetches the global step along with a run that increments it. It gets the value before or after that, depending on
+the order of the run's operations; so where the exact value matters, it is read again.
 
 >>> timer = SecondOrStepTimer(every_steps=10)
 >>> timer.should_trigger_for_step(3)       # the first time, always

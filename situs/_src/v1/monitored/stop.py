@@ -1,4 +1,4 @@
-"""Hooks for the ends of a loop: `StopAtStepHook` ends it, `GlobalStepWaiterHook` delays its start."""
+"""Hooks for the end and start of a loop: `StopAtStepHook` ends it, `GlobalStepWaiterHook` delays its start."""
 
 from __future__ import annotations
 

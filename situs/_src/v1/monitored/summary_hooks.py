@@ -1,4 +1,4 @@
-"""``SummarySaverHook``: the summaries of every so many steps, for TensorBoard."""
+"""``SummarySaverHook``: writes summaries periodically, for TensorBoard."""
 
 from __future__ import annotations
 

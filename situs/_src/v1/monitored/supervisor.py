@@ -1,11 +1,11 @@
-"""``Supervisor``: what programs used before there were monitored sessions.
+"""``Supervisor``: the predecessor of monitored sessions.
 
     sv = tf.train.Supervisor(logdir="run")               completes the graph, and closes it for changes
     with sv.managed_session() as sess:                   restored or initialized; threads save and log
         while not sv.should_stop():
             sess.run(train_op)
 
-Its services are threads, which save checkpoints and summaries every so many seconds beside the loop.
+Its services are threads that save checkpoints and summaries periodically in the background.
 """
 
 from __future__ import annotations

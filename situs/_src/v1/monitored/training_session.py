@@ -1,11 +1,11 @@
-"""``MonitoredTrainingSession``: a monitored session with the hooks that nearly every training loop wants.
+"""``MonitoredTrainingSession``: a monitored session with the usual hooks for training.
 
     with tf.train.MonitoredTrainingSession(checkpoint_dir="run", hooks=[...]) as sess:
         while not sess.should_stop():
             sess.run(train_op)
 
-With a folder it goes on from the latest checkpoint there, saves one every ten minutes and at the end, writes the
-summaries of every hundredth step, and logs how many steps are made in a second.
+With a folder it resumes from the latest checkpoint there, saves one every ten minutes and at the end, writes the
+summaries of every hundredth step, and logs the steps per second.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ USE_DEFAULT: Any = object()  # as None means never
 
 @export(
     v1="train.MonitoredTrainingSession",
-    differs="master= of other machines is refused: devices of this process only.",
+    differs="A master= on another machine is an error: a session uses the devices of this process only.",
 )
 def MonitoredTrainingSession(  # noqa: N802 - TensorFlow's name
     master: str = "",

@@ -1,1 +1,1 @@
-"""The optimizers of ``tf.compat.v1.train``, with what belongs to them: slots, decays, averages, the global step."""
+"""The optimizers of ``tf.compat.v1.train``: slots, decays, moving averages, the global step."""

@@ -1,4 +1,4 @@
-"""Checks of what programs give to optimizers, made before anything is changed."""
+"""Checks of optimizers' arguments, before anything is changed."""
 
 from __future__ import annotations
 

@@ -1,11 +1,11 @@
-"""``tf.train.Optimizer``: what the optimizers of TensorFlow 1 share.
+"""``tf.train.Optimizer``: the base of the optimizers of TensorFlow 1.
 
     minimize(loss)
       compute_gradients      tf.gradients of the loss, or a tape around a function that computes it
       apply_gradients        slots, then one update for each variable, then the global step
 
-In a graph these add operations, which run when the session runs the one that is returned; in eager code they do it at
-once. A class of one's own overrides `_create_slots`, `_prepare`, `_apply_dense`, `_apply_sparse` and `_finish`.
+In a graph these add operations, which run when the session runs the returned one; in eager code they take effect
+immediately. A subclass overrides `_create_slots`, `_prepare`, `_apply_dense`, `_apply_sparse` and `_finish`.
 """
 
 from __future__ import annotations

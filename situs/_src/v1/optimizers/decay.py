@@ -1,9 +1,9 @@
-"""The learning rates of TensorFlow 1: ``tf.train.exponential_decay`` and its kind.
+"""The learning rate schedules of TensorFlow 1: ``tf.train.exponential_decay`` and the like.
 
     rate = tf.train.exponential_decay(0.1, global_step, 1000, 0.96)
 
-In a graph a function returns a tensor, computed anew in every run. In eager code it returns a function of nothing, to
-be given to an optimizer, which calls it in every step.
+In a graph a function returns a tensor, computed in every run. In eager code it returns a function without arguments,
+for an optimizer, which calls it in every step.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """The global step: a variable of a graph that counts the steps of its training.
 
-It is the one in the collection ``GLOBAL_STEP``, or else the variable named ``global_step``. Eager code has no graph,
-and so no global step to be found: it keeps the variable that `create_global_step` returns.
+It is the one in the collection ``GLOBAL_STEP``, or else the variable named ``global_step``. Eager code has no graph in
+which it could be found: it keeps the variable that `create_global_step` returns.
 """
 
 from __future__ import annotations

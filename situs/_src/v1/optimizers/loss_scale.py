@@ -1,10 +1,10 @@
-"""Scaled losses for the optimizers of TensorFlow 1: ``tf.compat.v1.mixed_precision``.
+"""Loss scaling for the optimizers of TensorFlow 1: ``tf.compat.v1.mixed_precision``.
 
     optimizer = MixedPrecisionLossScaleOptimizer(tf.train.AdamOptimizer(), "dynamic")
     train = optimizer.minimize(loss)
 
 The loss is multiplied by a scale before gradients are computed, and gradients are divided by it. A dynamic scale is
-divided by a factor when a gradient is not finite, and that step is left out; it grows after many steps that went well.
+divided by a factor when a gradient is not finite, and that step is skipped; it grows after many good steps.
 """
 
 from __future__ import annotations

@@ -1,10 +1,10 @@
-"""``tf.train.ExponentialMovingAverage``: what variables have been on average, with what is long ago fading.
+"""``tf.train.ExponentialMovingAverage``: exponentially decaying averages of variables.
 
     ema = tf.train.ExponentialMovingAverage(decay=0.99)
     ema.apply([w])             average -= (1 - decay) (average - w)
     ema.average(w)             the variable that holds it: w/ExponentialMovingAverage
 
-The averages lie beside their variables, and are changed together, in place.
+The averages are on the devices of their variables, and updated together, in place.
 """
 
 from __future__ import annotations

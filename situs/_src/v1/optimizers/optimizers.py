@@ -1,7 +1,7 @@
-"""The optimizers of TensorFlow 1: ``tf.train.GradientDescentOptimizer`` and its kind.
+"""The optimizers of TensorFlow 1: ``tf.train.GradientDescentOptimizer`` and the like.
 
-Each is a rule (`v1.optimizers.rule`): an op, the slots it changes besides the variable, and its hyperparameters.
-A parameter may be a number, a tensor, or a function of nothing that gives one of these.
+Each is a rule (`v1.optimizers.rule`): an op, the slots it updates besides the variable, and its hyperparameters. A
+parameter may be a number, a tensor, or a function without arguments that returns one of these.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
-"""Optimizers of TensorFlow 1 that are one op: what it is called with says everything about them.
+"""Optimizers of TensorFlow 1 that are one op, fully described by its arguments.
 
     Rule(apply_momentum, slots=("momentum",), hyper={"lr": "_learning_rate_tensor", ...})
 
-A `RuleOptimizer` has such a rule, and another one for gradients of some rows. In eager code all of its variables are
-changed together; a class that overrides one of the methods for single variables has that method called instead.
+A `RuleOptimizer` has such a rule, and another one for sparse gradients. In eager code all of its variables are updated
+together; if a class overrides one of the methods for single variables, that method is called instead.
 """
 
 from __future__ import annotations

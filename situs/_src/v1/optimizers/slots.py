@@ -1,10 +1,10 @@
-"""Slots: the variables that an optimizer keeps beside each variable it changes.
+"""Slots: the variables that an optimizer keeps for each variable it updates.
 
     W                 the variable
     W/Momentum        its slot, of the same shape and on the same device
 
-In a graph a slot is named after its variable and the optimizer, numbered where there are several, and colocated with
-the variable. In eager code it is made where the variable is.
+In a graph a slot is named after its variable and the optimizer, numbered if there are several, and colocated with the
+variable. In eager code it is on the device of the variable.
 """
 
 from __future__ import annotations

@@ -1,1 +1,1 @@
-"""What runs beside a training loop: threads that stop together, and queues that they keep full."""
+"""Background threads of training loops: threads that stop together, and queues that they keep full."""

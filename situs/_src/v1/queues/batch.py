@@ -1,9 +1,9 @@
-"""Batches from queues: `batch`, `shuffle_batch`, their ``_join`` forms for several sources, and ``maybe_`` forms.
+"""Batches from queues: `batch`, `shuffle_batch`, their ``_join`` variants for several sources, and ``maybe_`` variants.
 
     x ---enqueue---> [ queue ] ---dequeue_many(batch_size)---> a tensor with one more dimension
 
-The queue is filled by threads of a `QueueRunner`: several of one source, or one for each source that is joined. A
-dictionary of tensors gives a dictionary of batches; a list of one tensor gives a tensor.
+The queue is filled by threads of a `QueueRunner`: several for one source, or one for each joined source. A dictionary
+of tensors gives a dictionary of batches; a list of one tensor gives a tensor.
 """
 
 from __future__ import annotations
@@ -318,7 +318,7 @@ def _as_tensors(source: object, what: str) -> list[Any]:
         listed = list(source)
     if not listed:
         raise ArgumentError(f"Expected at least one tensor in {what}().")
-    return [convert_to_tensor(value) if is_tensor(value) else constant(value) for value in listed]
+    return [convert_to_tensor(value) for value in listed]
 
 
 def _dtypes(lists: list[list[Any]]) -> list[dt.DType]:

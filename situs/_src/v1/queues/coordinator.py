@@ -5,7 +5,7 @@
     ...
     coord.join(threads)                   waits for all of them, and raises what one of them reported
 
-The first who asks to stop decides how it ends: with the exception it reports, or well.
+The first request to stop decides how it ends: with its exception, or normally.
 """
 
 from __future__ import annotations

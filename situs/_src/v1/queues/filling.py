@@ -1,4 +1,4 @@
-"""How full an input queue is, as a summary of the graph: a queue that runs dry holds the training up."""
+"""Summaries of how full an input queue is: an empty queue stalls the training."""
 
 from __future__ import annotations
 

@@ -1,11 +1,11 @@
-"""Input pipelines of queues: lists of values, epochs of them, and batches.
+"""Input pipelines with queues: lists of values, epochs, and batches.
 
     names = tf.train.string_input_producer(["a", "b"], num_epochs=2)     a queue that a runner keeps full
     x = read(names.dequeue())
     batch = tf.train.batch([x], 32)                                      a queue of x, and 32 elements of it
 
-Every function adds its queue's runner to the graph: nothing moves before `tf.train.start_queue_runners`, and
-epochs are counted in local variables, which have to be initialized first.
+Every function adds its queue's runner to the graph: nothing moves before `tf.train.start_queue_runners`, and epochs are
+counted in local variables, which have to be initialized first.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ def limit_epochs(tensor: ArrayLike, num_epochs: int | None = None, name: str | N
             return identity(tensor, name=scope)
 
 
-@export(v1="train.match_filenames_once")
+@export(v1=("train.match_filenames_once", "io.match_filenames_once"))
 def match_filenames_once(pattern: ArrayLike, name: str | None = None) -> RefVariable:
     """A local variable of the names of files that fit a pattern, looked up when it is initialized.
 
