@@ -78,7 +78,7 @@ def described(parser: argparse.ArgumentParser) -> Iterator[Command]:
 
 def _options(parser: argparse.ArgumentParser) -> Iterator[Option]:
     for action in parser._actions:
-        if action.option_strings:
+        if action.option_strings and action.help is not argparse.SUPPRESS:
             choices = tuple(map(str, action.choices or ()))
             yield Option(tuple(action.option_strings), action.help or "", action.nargs != 0, choices)
 

@@ -1,4 +1,4 @@
-"""``situs devices``: what this machine has. Loads no kernel library and touches no card."""
+"""``situs devices``: what this machine has. Loads no kernel library and touches no GPU."""
 
 from __future__ import annotations
 

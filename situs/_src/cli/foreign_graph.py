@@ -1,4 +1,4 @@
-"""Graphs with ops that Situs does not have, as problems for ``situs place``: read from the message, by bytes alone.
+"""Graphs that cannot be imported, as problems for ``situs place``: read from the message, by bytes alone.
 
     node { name: "y" op: "Theirs" input: "x" input: "^before" device: "/gpu:0" attr { "_class": loc:@x ... } }
 
@@ -71,7 +71,7 @@ def problem_of_message(
         own,
         links,
         (
-            "the graph has ops that are not known here: all times are estimated, from bytes alone",
+            "the graph has ops that are not known here, or not in this form: all times are estimated, from bytes alone",
             f"the sizes of {known} of {len(nodes)} results stand in the file; the others are guessed",
         ),
     )

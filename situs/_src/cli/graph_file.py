@@ -2,9 +2,11 @@
 
     graph.pb, graph.pbtxt, graph.json     a ``GraphDef``, as ``tf.io.write_graph`` writes it, or its JSON form
     folder/, folder/saved_model.pb        a saved program: the graph of its serving signature, or its first
-    model.keras, model.h5                 a model of Keras: its prediction
+    model.keras, model.h5, model.json     a model of Keras, or what its ``to_json`` says: its prediction
 
-A ``GraphDef`` with an op that Situs does not have is placed by the bytes of its tensors alone (`foreign_graph`). Else
+A ``GraphDef`` that cannot be imported, such as one with an op that Situs does not have, is placed by the bytes of its
+tensors alone (`foreign_graph`), and so is a program that TensorFlow saved, without reading its variables
+(`foreign_program`). Else
 the graph is imported, not run: shapes are inferred, and what is not known is guessed and said to be. Requests for
 devices that are written in the graph are taken as wishes where there are such devices. Times come from the user's
 measured costs, or are estimated.
@@ -23,11 +25,12 @@ from situs._src.base.devices.logical import Device
 from situs._src.base.errors import ArgumentError, NotFoundError, OpError, shown
 from situs._src.base.proto.graph import GraphDef
 from situs._src.cli.foreign_graph import problem_of_message
-from situs._src.ir.graph.function import graphs_of
+from situs._src.cli.foreign_program import message_of_program
+from situs._src.ir.graph.function import FunctionGraph, graphs_of
 from situs._src.ir.graph.graph import Graph
 from situs._src.ir.graph.node import Operation
 from situs._src.ir.registry.traits import STATE
-from situs._src.placement.assembly import assemble
+from situs._src.placement.assembly import Running, assemble
 from situs._src.placement.costs.model import CostModel
 from situs._src.placement.costs.store import shared_store
 from situs._src.placement.costs.work import work_of
@@ -42,11 +45,18 @@ MOST = 0.8  # of the work of a graph: a call of a function that does so much is 
 def is_graph_file(path: str | Path) -> bool:
     """Whether a file or folder is one that `problem_of` reads, as far as its name and first letters tell."""
     file = Path(path)
-    if file.is_dir():
+    try:
+        is_folder, is_file = file.is_dir(), file.is_file()
+    except OSError:  # too long for a name, for example
+        return False
+    if is_folder:
         return any((file / name).is_file() for name in ("saved_model.pb", "saved_model.pbtxt"))
     if file.suffix in (".pb", ".pbtxt", *KERAS):
         return True
-    return file.suffix == ".json" and file.is_file() and _is_graph_json(file)
+    if file.suffix != ".json" or not is_file:
+        return False
+    data = _table(file)
+    return _is_graph_table(data) or _is_keras_table(data)
 
 
 def problem_of(path: str | Path, devices: Sequence[Device] | None = None) -> Problem:
@@ -61,12 +71,19 @@ def problem_of(path: str | Path, devices: Sequence[Device] | None = None) -> Pro
         InvalidArgumentError: it holds something else, or cannot be placed on these devices at all.
     """
     where, file = tuple(process.devices()) if devices is None else devices, Path(path)
-    if not file.exists() or not _is_message(file):
-        return problem_of_graph(read_graph(path), where)
-    message = _message(file)
+    if file.is_file() and _is_message(file):
+        message = _message(file)
+        try:
+            graph = _main_part(_imported(message))
+        except OpError:  # an op that there is not, or that is written in another way
+            return problem_of_message(message, where, CostModel(shared_store()), _memory(where))
+        return problem_of_graph(graph, where)
     try:
-        graph = _main_part(_imported(message))
-    except NotFoundError:  # an op that there is not
+        graph = read_graph(path)
+    except OpError:  # written by TensorFlow: ops that there are not, or variables in its own format
+        if not is_program(file):
+            raise
+        message = message_of_program(file if file.is_dir() else file.parent)
         return problem_of_message(message, where, CostModel(shared_store()), _memory(where))
     return problem_of_graph(graph, where)
 
@@ -85,7 +102,18 @@ def problem_of_graph(graph: Graph, devices: Sequence[Device]) -> Problem:
     place(graph.operations, devices, soft=True, choose=choose)
     if not found:
         raise ArgumentError("The graph is empty: there is nothing to place.")
-    return assemble(found, devices, CostModel(shared_store()), memory=_memory(devices)).problem
+    running = Running(recordings=_recordings(devices))
+    return assemble(found, devices, CostModel(shared_store()), memory=_memory(devices), running=running).problem
+
+
+def _recordings(devices: Sequence[Device]) -> dict[Device, str]:
+    """What calls of GPUs are recorded in when a graph runs."""
+    cards = [device for device in devices if device.is_card]
+    if not cards:
+        return {}
+    from situs._src.runtime.run.capture_regions import recording_of  # here, because it loads PyTorch
+
+    return {device: recording_of(device) for device in cards}
 
 
 def _memory(devices: Sequence[Device]) -> dict[Device, float]:
@@ -94,7 +122,11 @@ def _memory(devices: Sequence[Device]) -> dict[Device, float]:
 
 def _is_message(file: Path) -> bool:
     """Whether a file is a ``GraphDef``, and no saved program or model."""
-    return not file.is_dir() and file.stem != "saved_model" and file.suffix not in KERAS
+    return not file.is_dir() and file.stem != "saved_model" and not _is_keras(file)
+
+
+def _is_keras(file: Path) -> bool:
+    return file.suffix in KERAS or (file.suffix == ".json" and file.is_file() and _is_keras_table(_table(file)))
 
 
 def read_graph(path: str | Path) -> Graph:
@@ -105,14 +137,19 @@ def read_graph(path: str | Path) -> Graph:
         InvalidArgumentError: it holds something else.
     """
     file = Path(path)
-    if not file.exists():
+    if not file.is_file() and not file.is_dir():
         raise NotFoundError(f"There is no graph {shown(str(file))}.")
-    if file.is_dir() or file.name in ("saved_model.pb", "saved_model.pbtxt"):
+    if is_program(file):
         return _main_part(_saved(file if file.is_dir() else file.parent))
-    if file.suffix in KERAS:
+    if _is_keras(file):
         _check_size(file)
         return _main_part(_of_keras(file))
     return _main_part(_imported(_message(file)))
+
+
+def is_program(file: Path) -> bool:
+    """Whether a file or folder is a saved program, by its name."""
+    return file.is_dir() or file.name in ("saved_model.pb", "saved_model.pbtxt")
 
 
 def _check_size(file: Path) -> None:
@@ -157,8 +194,7 @@ def _saved(folder: Path) -> Graph:
     if not len(signatures):
         raise ArgumentError(f"The program in {shown(str(folder))} has no signature, so nothing says what a run is.")
     name = "serving_default" if "serving_default" in signatures else next(iter(signatures))
-    graph: Graph = signatures[name].graph
-    return graph
+    return _written_out(signatures[name].graph)
 
 
 def _of_keras(file: Path) -> Graph:
@@ -166,11 +202,27 @@ def _of_keras(file: Path) -> Graph:
     from situs._src.tracing.spec import TensorSpec
 
     keras = import_module("situs.keras")
-    model = keras.models.load_model(file, compile=False)
-    specs = [TensorSpec(tensor.shape, tensor.dtype) for tensor in model.inputs]
+    try:
+        if file.suffix == ".json":
+            model = keras.models.model_from_json(file.read_text(encoding="utf8"))
+        else:
+            model = keras.models.load_model(file, compile=False)
+    except Exception as error:  # Keras, h5py and the archive raise what they meet
+        first = str(error).strip().partition("\n")[0][:300]
+        raise ArgumentError(f"Keras cannot load {shown(str(file))}: {type(error).__name__}: {first}") from error
+    inputs = getattr(model, "inputs", None)  # a model that was never built raises, or has none
+    if not inputs:
+        raise ArgumentError(f"The model in {shown(str(file))} was never built, so that nothing says what it takes.")
+    specs = [TensorSpec(tensor.shape, tensor.dtype) for tensor in inputs]
     called = function(lambda *inputs: model(inputs[0] if len(inputs) == 1 else list(inputs), training=False))
-    graph: Graph = called.get_concrete_function(*specs).graph
-    return graph
+    return _written_out(called.get_concrete_function(*specs).graph)
+
+
+def _written_out(graph: FunctionGraph) -> Graph:
+    """The graph of a function, with the functions that it calls written out, as it is placed when it runs."""
+    from situs._src.tracing.inlined import inlined
+
+    return inlined(graph)
 
 
 def _main_part(graph: Graph) -> Graph:
@@ -184,13 +236,23 @@ def _main_part(graph: Graph) -> Graph:
         graph = large[0]
 
 
-def _is_graph_json(file: Path) -> bool:
-    """Whether a JSON file is a graph: it has a list of nodes with names and ops."""
+def _table(file: Path) -> dict[str, Any]:
+    """What stands in a JSON file; nothing if that is no table."""
     if file.stat().st_size > LARGEST:
-        return False
+        return {}
     try:
         data = json.loads(file.read_text(encoding="utf8"))
     except (OSError, ValueError, RecursionError):
-        return False
-    nodes = data.get("node") if isinstance(data, dict) else None
+        return {}
+    return data if isinstance(data, dict) else {}
+
+
+def _is_keras_table(data: dict[str, Any]) -> bool:
+    """Whether this is the configuration of a model of Keras."""
+    return isinstance(data.get("class_name"), str) and isinstance(data.get("config"), dict)
+
+
+def _is_graph_table(data: dict[str, Any]) -> bool:
+    """Whether this is a graph: it has a list of nodes with names and ops."""
+    nodes = data.get("node")
     return isinstance(nodes, list) and all(isinstance(node, dict) and "op" in node for node in nodes[:10])

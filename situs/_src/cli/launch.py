@@ -2,6 +2,7 @@
 
     situs launch -n 4 train.py --epochs 1       four workers for tf.distribute.MultiWorkerMirroredStrategy()
     situs launch -n 2 -m package.train
+    situs launch -n 4 --report out.html train.py    a page about all of them, on one clock
 
 torchrun (`torch.distributed.run`) starts and watches them: if one fails, the others are ended, and so is the
 command, with its status. Each process runs its program as ``situs run`` does, and has RANK, WORLD_SIZE,
@@ -13,6 +14,8 @@ from __future__ import annotations
 import argparse
 import os
 import sys
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 from situs._src.base.errors import ArgumentError
@@ -25,6 +28,9 @@ def add_command(commands: Any) -> None:
     """Adds ``launch`` to the command line."""
     parser = commands.add_parser("launch", help="run a program in several processes that train together")
     parser.add_argument("-n", "--workers", type=int, required=True, metavar="N", help="how many processes")
+    parser.add_argument(
+        "--report", metavar="FILE", help="write a report on all of them: a page (.html) or data (.json)"
+    )
     parser.add_argument("-m", dest="module", metavar="MODULE", help="run a module, as python -m does")
     parser.add_argument(
         "arguments", metavar="PROGRAM ...", nargs=argparse.REMAINDER, help="a file, and what it is given"
@@ -43,7 +49,27 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.module is not None:
         given = ["-m", arguments.module, *given]
     os.environ.setdefault("OMP_NUM_THREADS", str(max((os.cpu_count() or 1) // arguments.workers, 1)))
-    return _launched(arguments.workers, given)
+    if arguments.report is None:
+        return _launched(arguments.workers, given)
+    return _reported(arguments.workers, given, arguments.report)
+
+
+def _reported(workers: int, given: list[str], path: str) -> int:
+    """Runs the program with a report on each worker, and makes one of them, however the workers ended."""
+    from situs._src.inspect.output import check_writable  # here, because these load PyTorch
+    from situs._src.report import data
+    from situs._src.report.report import check_suffix, write
+    from situs._src.report.workers import together
+
+    check_suffix(path)
+    check_writable(path)
+    with TemporaryDirectory(prefix="situs-") as folder:
+        status = _launched(workers, ["--report-to", folder, *given])
+        parts = [Path(folder) / f"{rank}.json" for rank in range(workers)]
+        made = together([data.load(part) if part.is_file() else None for part in parts], f"{workers} workers")
+    write(made, path)
+    print(f"situs: the report is in {Path(path).resolve().as_uri()}", file=sys.stderr)
+    return status
 
 
 def _launched(workers: int, given: list[str]) -> int:

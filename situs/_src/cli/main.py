@@ -1,9 +1,9 @@
 """``situs``: the command line.
 
-situs devices [--json]    the devices of this machine, without touching a card
+situs devices [--json]    the devices of this machine, without touching a GPU
 situs demo                a program placed on them, explained
 situs run PROGRAM         a TensorFlow program, as it is; with --report FILE, a page about where everything ran
-situs report A [B]        a page of a report that was saved as data, or of two side by side
+situs report A [B]        a page of a report that was saved as data, of two side by side, or of many workers
 situs launch -n N PROGRAM a program in several processes, which train together
 situs memory PROGRAM      what filled the memory of the GPUs while a program ran
 situs profile PROGRAM     what the operations of a program cost, measured for the dynamic placer
@@ -26,10 +26,10 @@ from situs._src.cli import completion, demo, devices, launch, memory, output, pl
 
 STATUSES = """\
 exit status:
-  0     done
-  1     a file or an argument is wrong, which standard error says; or a program ended by an error
-  2     the command line is wrong
-  3     place: no placement keeps to the wishes
+  0     success
+  1     an invalid file or argument, or the program failed
+  2     a usage error
+  3     place: no placement satisfies the constraints
   130   interrupted
   run, memory and profile end with the status of the program; launch with that of the worker that failed
   first, or 128 and the number of the signal that ended it

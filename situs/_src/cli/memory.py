@@ -3,8 +3,9 @@
     situs memory train.py --epochs 1                the table, when the program has ended
     situs memory -o memory.svg train.py             a picture of memory over time as well
 
-The program runs as ``python PROGRAM`` would run it; what it is given stands after its name. However it ends,
-by an error or by ``sys.exit``, the report is made, and the exit status is the program's.
+The program runs as ``python PROGRAM`` would run it, or as ``situs run`` does if it imports TensorFlow. Its arguments
+follow its name. However it ends, by an error or by ``sys.exit``, the report is made, and the exit status is the
+program's.
 """
 
 from __future__ import annotations
@@ -34,6 +35,7 @@ def run(arguments: argparse.Namespace) -> int:
     path = program.find(arguments.program)
     if arguments.output is not None:
         check_writable(arguments.output)
+    program.use_situs(path)
     with record() as recording, output.apart(arguments.json):
         status = program.run(path, arguments.arguments)
     sys.stderr.flush()

@@ -24,6 +24,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from situs._src.base.drafts import write_named
 from situs._src.base.errors import ArgumentError, NotFoundError, PermissionDeniedError, shown
 from situs._src.cli import graph_file, output
 from situs._src.placement.search import picture, published
@@ -88,7 +89,7 @@ def run(arguments: argparse.Namespace) -> int:
     if kept is not None:
         problem = pinned(problem, kept.placement)
     try:
-        plan = search(problem, arguments.objective, arguments.budget, arguments.seed)
+        plan, problem = best_plan(graph.is_published, problem, arguments)
     except InfeasibleError as error:
         print(f"situs: {error}", file=sys.stderr)
         return INFEASIBLE
@@ -109,6 +110,18 @@ def run(arguments: argparse.Namespace) -> int:
     return 0
 
 
+def best_plan(is_published: bool, problem: Problem, arguments: argparse.Namespace) -> tuple[Plan, Problem]:
+    """A plan, and the problem with its nodes in the order in which the plan has them dispatched.
+
+    A published workload says nothing of that order, so ``step`` shares its budget among several.
+    """
+    is_free = is_published and arguments.objective == "step"
+    problems = published.orders(problem) if is_free else [problem]
+    budget = arguments.budget / len(problems)
+    found = [(search(each, arguments.objective, budget, arguments.seed), each) for each in problems]
+    return min(found, key=lambda pair: pair[0].forecast.value)
+
+
 # Reading graphs. Another format is another function of the same kind in `READERS`.
 
 
@@ -123,8 +136,9 @@ def read_graph(path: str, objective: Objective) -> Graph:
         return Graph(graph_file.problem_of(path))
     try:
         content = Path(path).read_bytes()
-    except OSError as error:
-        raise NotFoundError(f"Cannot read {shown(path)}: {error.strerror}.") from None
+    except (OSError, ValueError) as error:
+        why = error.strerror if isinstance(error, OSError) else error
+        raise NotFoundError(f"Cannot read {shown(path)}: {why}.") from None
     for reader in READERS:
         graph = reader(content, objective)
         if graph is not None:
@@ -208,11 +222,7 @@ def _data(plan: Plan, graph: Graph) -> dict[str, Json]:
 
 
 def _write(path: str, plan: Plan, graph: Graph) -> None:
-    data = _data(plan, graph)
-    try:
-        Path(path).write_text(json.dumps(data, indent=1) + "\n", encoding="utf-8")
-    except OSError as error:
-        raise PermissionDeniedError(f"Cannot write {shown(path)}: {error.strerror}.") from None
+    _write_text(path, json.dumps(_data(plan, graph), indent=1) + "\n")
 
 
 def _write_report(path: str, plan: Plan, problem: Problem, graph: Graph) -> None:
@@ -221,11 +231,14 @@ def _write_report(path: str, plan: Plan, problem: Problem, graph: Graph) -> None
 
     simulation = simulate(problem, plan.placement, plan.objective)
     data = planned(problem, plan, simulation, "A plan of the placer", 1e-3 if graph.is_published else 1.0)
-    text = json.dumps(data) if path.lower().endswith(".json") else page.page([data])
+    _write_text(path, json.dumps(data) if path.lower().endswith(".json") else page.page([data]))
+
+
+def _write_text(path: str, text: str) -> None:
     try:
-        Path(path).write_text(text, encoding="utf-8")
-    except OSError as error:
-        raise PermissionDeniedError(f"Cannot write {shown(path)}: {error.strerror}.") from None
+        write_named(Path(path), text)
+    except (OSError, ValueError) as error:
+        raise PermissionDeniedError(f"Cannot write {shown(path)}: {error}.") from None
 
 
 def _bytes(size: float) -> str:

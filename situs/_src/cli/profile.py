@@ -3,9 +3,9 @@
     situs profile train.py --steps 20               into the user's file of costs
     situs profile -o costs.json train.py            into another file, to be given to others: SITUS_COSTS names it
 
-The program runs as ``python PROGRAM`` would run it; what it is given stands after its name. Its graphs are recorded as
-they run: those of sessions, and of functions that are called without a tape around them. However it ends, what was
-measured is kept, and the exit status is the program's.
+The program runs as ``python PROGRAM`` would run it, or as ``situs run`` does if it imports TensorFlow. Its arguments
+follow its name. Its graphs are recorded as they run: those of sessions, and of functions that are called without a tape
+around them. However it ends, what was measured is kept, and the exit status is the program's.
 """
 
 from __future__ import annotations
@@ -37,6 +37,7 @@ def run(arguments: argparse.Namespace) -> int:
     path = program.find(arguments.program)
     if arguments.output is not None:
         os.environ["SITUS_COSTS"] = arguments.output
+    program.use_situs(path)
     with profiled(save=True, links=True) as found, output.apart(arguments.json):
         status = program.run(path, arguments.arguments)
     sys.stderr.flush()

@@ -36,6 +36,15 @@ def find(program: str, is_module: bool = False) -> str:
     return spec.origin
 
 
+def use_situs(path: str) -> None:
+    """Makes ``import tensorflow`` import Situs if a program does that, as ``situs run`` does for every program."""
+    from situs._src.as_tensorflow import install  # here, because these load PyTorch
+    from situs._src.as_tensorflow.dialect import dialect_of, imports_tensorflow
+
+    if imports_tensorflow(path):
+        install.install_as_tensorflow(dialect_of(path), replace=True)
+
+
 def run(
     path: str,
     arguments: Sequence[str],
@@ -61,6 +70,8 @@ def run(
     except BaseException as error:  # an interruption too
         error.__traceback__ = _from_program(error, path)
         traceback.print_exception(error)
+        # As Python does: who is called at the end of the process, such as a worker that leaves others, finds it there.
+        sys.last_type, sys.last_value, sys.last_traceback = type(error), error, error.__traceback__
         if explain is not None and (text := explain(error)):
             print(text, file=sys.stderr)
         return 130 if isinstance(error, KeyboardInterrupt) else 1

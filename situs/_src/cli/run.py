@@ -6,7 +6,7 @@
     situs run --missing names.json train.py     what the program uses and Situs lacks, written to a file
     situs run --report out.html train.py        where everything ran, why, how long, and what filled the memory: a page
 
-The program runs as ``python PROGRAM`` would run it, and the exit status is the program's. If it fails for want of a
+The program runs as ``python PROGRAM`` would run it, and the exit status is the program's. If it fails for lack of a
 name, the last lines say which, where, and what to do.
 """
 
@@ -26,9 +26,12 @@ from situs._src.cli import program
 def add_command(commands: Any) -> None:
     """Adds ``run`` to the command line."""
     parser = commands.add_parser("run", help="run a TensorFlow program as it is, on Situs")
-    parser.add_argument("--dialect", choices=["v1", "v2"], help="TensorFlow 1 or 2; told from the program by default")
+    parser.add_argument(
+        "--dialect", choices=["v1", "v2"], help="TensorFlow 1 or 2; detected from the program by default"
+    )
     parser.add_argument("--missing", metavar="FILE", help="write the names that the program uses and Situs lacks")
     parser.add_argument("--report", metavar="FILE", help="write a report on the run: a page (.html) or data (.json)")
+    parser.add_argument("--part", action="store_true", help=argparse.SUPPRESS)  # of a report that somebody else makes
     parser.add_argument("-m", dest="module", metavar="MODULE", help="run a module, as python -m does")
     parser.add_argument(
         "arguments", metavar="PROGRAM ...", nargs=argparse.REMAINDER, help="a file, and what it is given"
@@ -52,7 +55,7 @@ def run(arguments: argparse.Namespace) -> int:
     top = roots.root("tensorflow", dialect)
     status = _run(path, given, arguments, lambda error: _explained(error, path, dialect, top))
     if arguments.missing is not None:
-        missing.write(arguments.missing, path, missing.lacking(Path(path).read_text(encoding="utf8"), top))
+        missing.write(arguments.missing, path, _lacking(path, top))
     return status
 
 
@@ -70,8 +73,19 @@ def _run(path: str, given: list[str], arguments: argparse.Namespace, explain: Ca
 
     with report:
         status = program.run(path, given, arguments.module, failed)
-    print(f"situs: the report is in {Path(arguments.report).resolve().as_uri()}", file=sys.stderr)
+    if not arguments.part:
+        print(f"situs: the report is in {Path(arguments.report).resolve().as_uri()}", file=sys.stderr)
     return status
+
+
+def _lacking(path: str, top: Any) -> dict[str, int]:
+    """What a program uses and Situs lacks; nothing of one that Python itself cannot read."""
+    from situs._src.as_tensorflow import missing
+
+    try:
+        return missing.lacking(missing.read_source(path), top)
+    except (OSError, SyntaxError):
+        return {}
 
 
 def _explained(error: BaseException, path: str, dialect: str, top: Any) -> str:
@@ -89,10 +103,7 @@ def _explained(error: BaseException, path: str, dialect: str, top: Any) -> str:
     frames = [frame for frame in traceback.extract_tb(error.__traceback__) if frame.filename == path]
     if frames:
         lines[0] += f", at line {frames[-1].lineno}: {frames[-1].line}"
-    try:
-        lacks = missing.lacking(Path(path).read_text(encoding="utf8"), top)
-    except (OSError, SyntaxError):
-        lacks = {}
+    lacks = _lacking(path, top)
     if lacks:
         shown = [f"tf.{name} (line {line})" for name, line in list(lacks.items())[:10]]
         more = f" and {len(lacks) - 10} more" if len(lacks) > 10 else ""

@@ -1,16 +1,19 @@
 """One process of ``situs launch``: tells its program by ``TF_CONFIG`` what torchrun says, and runs it.
 
-    python -m situs._src.cli.worker PROGRAM ...
+    python -m situs._src.cli.worker [--report-to FOLDER] PROGRAM ...
 
 All workers meet at torchrun's own address, which ``TF_CONFIG`` gives the first of them. The others' addresses are
-there to be counted: nothing listens at them.
+there to be counted: nothing listens at them. With a folder for reports, a worker leaves one there as RANK.json; also if
+torchrun ends it because another has failed.
 """
 
 from __future__ import annotations
 
 import json
 import os
+import signal
 import sys
+from pathlib import Path
 
 from situs._src.cli.main import main
 
@@ -33,4 +36,8 @@ if __name__ == "__main__":
     environ["TF_CONFIG"] = tf_config(
         int(environ["RANK"]), int(environ["WORLD_SIZE"]), environ["MASTER_ADDR"], int(environ["MASTER_PORT"])
     )
-    sys.exit(main(["run", *sys.argv[1:]]))
+    given = sys.argv[1:]
+    if given[:1] == ["--report-to"]:
+        given = ["--part", "--report", str(Path(given[1]) / f"{environ['RANK']}.json"), *given[2:]]
+        signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(128 + number))
+    sys.exit(main(["run", *given]))

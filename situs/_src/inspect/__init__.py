@@ -1,1 +1,1 @@
-"""Reports: where ops run and why, how much memory each device holds, by what, over time; how much a graph will take."""
+"""Reports: where ops run and why, the memory use of each device over time, and memory forecasts of graphs."""

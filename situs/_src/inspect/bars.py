@@ -1,4 +1,4 @@
-"""A picture of what fills each device at one moment.
+"""A bar chart of what uses each device's memory at one moment.
 
 GPU:0: 12.0 MiB of 64.0 MiB, ...
   MatMul  train.py:12  ████████████  8.0 MiB

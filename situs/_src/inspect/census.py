@@ -1,10 +1,10 @@
-"""A census of the host's memory: what the tensors on CPUs hold, counted when someone asks.
+"""A census of host memory: what tensors on CPUs use, counted on demand.
 
-A CPU has no ledger, so that its ops pay for none. Every tensor that Python holds is known to its garbage
-collector, though: those are looked through, and each block of memory is counted once, however many tensors
-share it. So the figures are exact for tensors and variables that are alive, and there is no peak and no line.
+A CPU has no ledger, so its ops do not pay for one. But every tensor that Python references is known to its garbage
+collector: those are scanned, and each block of memory is counted once, however many tensors share it. So the figures
+are exact for live tensors and variables, but there is no peak and no source line.
 
-A block that an op's result and a view of it share is called by the op, not by the view.
+A block shared by an op's result and a view of it is attributed to the op, not to the view.
 """
 
 from __future__ import annotations

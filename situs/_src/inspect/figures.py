@@ -1,4 +1,4 @@
-"""The figures of one device: how much memory it holds, may hold and has held, and by what it is filled."""
+"""The figures of one device: current memory use, limit and peak, and what uses it."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ class DeviceMemory:
         name: The device's full name.
         current: What tensors hold now.
         peak: What they held at most, since the start or the last reset; None for a CPU.
-        reserved: What is taken from the card; None for a CPU.
+        reserved: What is taken from the GPU; None for a CPU.
         limit: What tensors may hold; None for a CPU.
-        policy: How memory is taken from the card, in words; empty for a CPU.
+        policy: How memory is reserved on the GPU, in words; empty for a CPU.
         holders: What fills it, largest first.
     """
 
@@ -34,7 +34,7 @@ class DeviceMemory:
 
     @property
     def other(self) -> int:
-        """What the holders leave unexplained: on a whole real card, small tensors and the work space of kernels."""
+        """What the holders leave unexplained: on a whole real GPU, small tensors and the work space of kernels."""
         return self.current - sum(holder.size for holder in self.holders)
 
     def by_op(self) -> DeviceMemory:

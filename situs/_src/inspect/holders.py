@@ -1,9 +1,9 @@
-"""Holders: which op, at which line of the program, made the tensors that fill a device's memory.
+"""Holders: the ops and lines of the program that allocated the memory in use.
 
     Holder(op='MatMul', file='/home/me/layers.py', lineno=12, caller='train.py:40', count=2, size=8388608)
 
-Holders are listed largest first, one for each op, line and caller of that line: a function that makes every layer
-of a model does not make them one. `by_op` and `by_line` join them further.
+Holders are listed largest first, one for each op, line and caller of that line: a function that creates all layers of a
+model does not merge them. `by_op` and `by_line` aggregate further.
 """
 
 from __future__ import annotations

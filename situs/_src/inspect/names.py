@@ -25,7 +25,7 @@ def find(items: Sequence[N], device: DeviceLike) -> N:
     """The item about a device.
 
     Raises:
-        ValueError: this is no name of one device.
+        ValueError: this is not a name of one device.
         NotFoundError: there is nothing about it.
     """
     if not isinstance(device, str):

@@ -1,4 +1,4 @@
-"""Writing reports to files: what is written follows from the end of the file's name."""
+"""Writing reports to files: the format depends on the file extension."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import os
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 
+from situs._src.base.drafts import write_named
 from situs._src.base.errors import FailedPreconditionError, InvalidArgumentError, NotFoundError, PermissionDeniedError
 from situs._src.base.typing import PathLike
 from situs._src.files.paths import local, translated
@@ -27,7 +28,7 @@ def write(path: PathLike, as_text: Mapping[str, Callable[[], str]]) -> None:
     file = _with_known_suffix(path, as_text)
     text = as_text[file.suffix.lower()]()
     with translated(path):
-        file.write_text(text + "\n", encoding="utf-8")
+        write_named(file, text + "\n")
 
 
 def check_writable(path: PathLike) -> None:

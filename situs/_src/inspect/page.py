@@ -1,4 +1,4 @@
-"""A report as one HTML page: a picture with tables under it, and nothing that has to be loaded."""
+"""A report as one self-contained HTML page: a picture with tables."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A picture of memory over time: one panel a device, stacked by op, with the limit as a line.
+"""A picture of memory over time: one panel per device, stacked by op, with the limit as a line.
 
     GPU:0: at most 48.0 MiB of 64.0 MiB
     64 MiB - - - - - - - - - - - - - -      at the peak

@@ -1,4 +1,4 @@
-"""What ``tf.memory.plan`` tells: the predicted peak of every device, where it is reached, and what is held there.
+"""The result of ``tf.memory.plan``: the predicted peak of every device, where it is reached, and what is alive there.
 
 planned = tf.memory.plan(loss, {x: (128, 784)})
 print(planned)                        # a table

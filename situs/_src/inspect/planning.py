@@ -7,8 +7,7 @@
     ...     plan(tf.exp(x), {x: (128, 784)})["CPU:0"].peak
     802816
 
-Nothing runs: the figures come from shapes. Only the constants of the graph are put on their devices, as they are
-for a run.
+Nothing runs: the figures come from shapes. Only the constants of the graph are copied to their devices, as for a run.
 """
 
 from __future__ import annotations
@@ -58,7 +57,7 @@ def plan(fetches: object, feed_dict: FeedDict | None = None, session: SessionLik
     Args:
         fetches: What ``Session.run`` takes; or a concrete function, ``f.get_concrete_function(...)``.
         feed_dict: For tensors that are fed, a value, or a shape as a tuple or ``TensorShape``. A placeholder that is
-            left out has the shape it was declared with. For a concrete function, its ``inputs`` are what is fed.
+            left out has the shape it was declared with. For a concrete function, its ``inputs`` are the feeds.
         session: The session that will run it; by default the default one. Without any, the graph is placed as a new
             session would place it, and variables count by their shapes.
 
@@ -132,7 +131,7 @@ def _planned(
     return MemoryPlan(forecast(program.plan, fed, constants or {}, cells or {}, rounds), in_order=rounds is None)
 
 
-# What is fed.
+# Feeds.
 
 
 def _fed(tensor: SymbolicTensor, given: Any, device: Device) -> Fed:

@@ -1,13 +1,13 @@
-"""Recordings: when memory came and went on every GPU, and what filled it at the peak.
+"""Recordings: allocations and frees on every GPU, and what was in use at the peak.
 
     with tf.memory.record() as recording:
         train()
-    print(recording)                     # what was alive when most was held
+    print(recording)                     # what was alive at the peak
     recording.peak("GPU:0").holders      # the same as data
     recording.save("memory.svg")         # memory over time, by op
 
-Recordings may be nested and may overlap in threads; each tells its own story from its own start, with what was
-held then as its first events. A recording may also begin before the devices are made.
+Recordings may be nested and may overlap in threads; each starts with the memory that is in use at its own start. A
+recording may also begin before the devices are created.
 """
 
 from __future__ import annotations
@@ -129,7 +129,7 @@ class Recording:
         """The moment at which most was held on a GPU, and what it was; by default on the one that held most.
 
         Raises:
-            ValueError: this is no name of one device.
+            ValueError: this is not a name of one device.
             NotFoundError: it is not recorded; only GPUs are.
         """
         tracks = self.tracks()
@@ -205,7 +205,7 @@ def record() -> Iterator[Recording]:
     """Records when memory comes and goes on every GPU, and by which op and line of the program.
 
     An op costs 5 to 25 microseconds more meanwhile, and some 600 bytes of the host's memory are kept for each tensor.
-    On a whole real card, what comes and goes inside a graph is seen if the graph is first run while recording.
+    On a whole real GPU, what comes and goes inside a graph is seen if the graph is first run while recording.
     """
     recording = Recording()
     recording._start()

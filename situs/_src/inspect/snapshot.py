@@ -1,4 +1,4 @@
-"""A snapshot: how much memory every device holds at one moment, and by what it is filled.
+"""A snapshot: the memory use of every device at one moment, and what uses it.
 
     snapshot = tf.memory.snapshot()
     print(snapshot)                          # a table
@@ -104,7 +104,7 @@ def _figures(devices: Iterable[DeviceMemory]) -> Table:
 def snapshot() -> Snapshot:
     """Says how much memory every device holds now, and which ops and lines of the program made what is held.
 
-    GPUs are exact, virtual ones too. On a whole real card, tensors below 64 KiB and work space are in the total only.
+    GPUs are exact, virtual ones too. On a whole real GPU, tensors below 64 KiB and work space are in the total only.
     Of the CPU there is a census of the tensors that are alive: no peak, and no lines.
 
     Returns:

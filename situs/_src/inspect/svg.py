@@ -1,8 +1,8 @@
-"""SVG that needs nothing else: no scripts, no fonts, no files. Everything that comes from programs is escaped.
+"""Self-contained SVG: no scripts, no fonts, no files. Everything that comes from programs is escaped.
 
     svg([label(8, 20, "MatMul"), box(0, 90, 8, 200, hover="MatMul: 3.0 MiB")], height=40, title="Memory")
 
-The colours follow the reader's choice of light or dark; what a mark is shows when the pointer rests on it.
+The colours follow the reader's light or dark mode; a mark shows its name when the pointer rests on it.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Reports as text: tables of devices and of what fills them, as a terminal of 120 columns shows them."""
+"""Reports as text: tables of devices and of their memory use, for a terminal of 120 columns."""
 
 from __future__ import annotations
 
@@ -79,8 +79,16 @@ def text_of(table: Table) -> str:
         drawn.add_column(title, justify="right" if is_number(title) else "left", overflow="fold")
     for row in table.rows:
         drawn.add_row(*row)
-    # Names come from programs: brackets and colons in them are just that.
-    console = Console(file=io.StringIO(), width=120, color_system=None, markup=False, emoji=False, highlight=False)
+    # Names come from programs: brackets and colons in them are just that. In a notebook, rich would display the table.
+    console = Console(
+        file=io.StringIO(),
+        width=120,
+        color_system=None,
+        markup=False,
+        emoji=False,
+        highlight=False,
+        force_jupyter=False,
+    )
     console.print(drawn)
     lines = console.file.getvalue().splitlines()  # type: ignore[attr-defined]
     return "\n".join(line.rstrip() for line in lines if line.strip())

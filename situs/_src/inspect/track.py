@@ -1,7 +1,7 @@
-"""A track: what came and went on one device, as arrays, and what follows from that.
+"""A track: the allocations and frees on one device, as arrays, and what follows from them.
 
-    sizes    +4  +8  -4  +2        bytes that came (above 0) or went (below)
-    totals    4  12   8  10        what was held after each event
+    sizes    +4  +8  -4  +2        bytes allocated (positive) or freed (negative)
+    totals    4  12   8  10        bytes in use after each event
                   ^ the peak
 
 A million events are a few arrays here, and every answer is a few operations on them.

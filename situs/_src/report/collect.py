@@ -1,16 +1,18 @@
-"""What is noted while a program runs.
+"""Recording events while a program runs.
 
-    kernels, copies, runs, traces  --->  hub  --->  a Collector for each report that is open
-    (runtime.watch)                                   the first HEAD events and the last TAIL, each in full
-                                                      a sum for each (op, devices, line), of all events
+    kernels, copies, runs, traces  --->  hub  --->  a Collector for each open report
+    (runtime.watch)                                   the first HEAD and the last TAIL events, in full
+                                                      totals of all events by (op, devices, line)
 
-The hub is the process' one watcher while a report is open, and gone when none is: a program without a report pays
-nothing. An event is noted by the thread it happens in; a tensor's maker is known by its identity, weakly, so that an
-event knows which events it waited for. A card is waited for after each of its calls, as in traced runs: what is
-measured is work, not the time to order it.
+The hub is the only watcher of the process while a report is open, and is removed afterwards: a program without a report
+pays nothing. An event is recorded in the thread in which it happens. The producer of each tensor is kept in a weak map
+by identity, so that an event knows which events it depended on. GPUs are never synchronized: CUDA events on their
+streams tell when work began and ended (`card_clock`), and it is recorded once it has completed. A captured CUDA graph
+is a single event on its GPU: running it call by call would update its variables in other memory, and force another
+capture.
 
-A long program stays bounded: what does not fit between the first and the last events is counted in the sums alone,
-and the report says how many events these are.
+Memory stays bounded: events between the first and the last ones are counted only in the totals, and the report says how
+many these are.
 """
 
 from __future__ import annotations
@@ -33,12 +35,14 @@ from situs._src.ir.graph.origin import origin
 from situs._src.ir.registry.op import Op
 from situs._src.ir.registry.traits import CALLS_PYTHON, COLLECTIVE
 from situs._src.placement.candidates import Assignment
+from situs._src.report.card_clock import Later, Span
 from situs._src.report.graphs import GraphData, graph_of, line_text, title_of
 from situs._src.runtime import watch
-from situs._src.runtime.eager.bridge import home_of, host, torch_device
+from situs._src.runtime.eager.bridge import home_of, host
 from situs._src.runtime.plan.plan import Call, Plan, makers, waits_for
+from situs._src.runtime.run import trace
 from situs._src.runtime.run.program import Program
-from situs._src.runtime.run.trace import Recorder, now
+from situs._src.runtime.run.trace import Began, Recorder, now, stamp
 
 HEAD = TAIL = 20_000  # events kept in full
 SUMS = 20_000  # rows; what comes after these is summed by op and devices alone
@@ -212,6 +216,15 @@ class _PlanFacts(NamedTuple):
 
     number_of: dict[Call, int]
     waits: list[set[int]]
+    device: Device  # that most of its calls are on
+
+
+class _WholeRecorder(Recorder):
+    """Records a run, and when the device of most of its calls came to it."""
+
+    def __init__(self, device: Device) -> None:
+        super().__init__(waits=False)
+        self.began = Began(now(), stamp(device))
 
 
 class Hub:
@@ -223,6 +236,7 @@ class Hub:
         self._numbers = itertools.count()
         self._made: dict[int, tuple[ref[torch.Tensor], int]] = {}  # who made a tensor, by its identity
         self._plans: WeakKeyDictionary[Plan, _PlanFacts] = WeakKeyDictionary()
+        self._later = Later()
 
     def open(self, collector: Collector) -> None:
         """Tells a collector from now on."""
@@ -233,7 +247,8 @@ class Hub:
                 watch.install(self)
 
     def close(self, collector: Collector) -> None:
-        """Tells a collector no more."""
+        """Tells a collector no more, when all that it is to know is over."""
+        self._later.settle()
         with self._lock:
             self._collectors = tuple(each for each in self._collectors if each is not collector)
             if not self._collectors:
@@ -243,6 +258,7 @@ class Hub:
     def leave(self) -> None:
         """In a child process: the reports are its parent's."""
         self._collectors, self._made = (), {}
+        self._later.forget()
         watch.watcher = None
 
     # Eager code.
@@ -254,10 +270,9 @@ class Hub:
         soft = assignment.kind == "soft"
 
         def timed(*values: Any, **attrs: Any) -> Any:
-            start = now()
+            start, began = now(), stamp(device)
             made = run(*values, **attrs)
-            _finish(device)
-            end = now()
+            span = Span(device, start, now(), began, stamp(device))
             line = line_text(origin())
             results = [value for value in _flat(made) if isinstance(value, torch.Tensor)]
             waits = tuple(dict.fromkeys(self._makers(values)))
@@ -266,9 +281,10 @@ class Hub:
             size, text = sum(value.nbytes for value in results), _results(results)
             self._note(
                 Event(
-                    number, kind, op.name, op.name, where, "", threading.get_ident(), start, end, size, line,
+                    number, kind, op.name, op.name, where, "", threading.get_ident(), 0, 0, size, line,
                     assignment.reason, text, waits,
-                )
+                ),
+                span,
             )  # fmt: skip
             if soft:
                 self._decide(Decision("soft", op.name, assignment.requested, where, assignment.detail, line))
@@ -281,21 +297,22 @@ class Hub:
     def copy(self, copy: watch.Function, source: Device, target: Device) -> watch.Function:
         """The function that copies an input, with a clock around it."""
 
+        card = target if target.is_card else source
+
         def timed(value: Any) -> Any:
-            start = now()
+            start, began = now(), stamp(card)
             made = copy(value)
-            _finish(target)
-            _finish(source)
-            end = now()
+            span = Span(card, start, now(), began, stamp(card))
             number = next(self._numbers)
             text = _results([made])
             self._note(
                 Event(
                     number, COPY, text or "copy", "Copy", target.short_name, source.short_name, threading.get_ident(),
-                    start, end, int(getattr(made, "nbytes", 0)), line_text(origin()),
+                    0, 0, int(getattr(made, "nbytes", 0)), line_text(origin()),
                     f"an op on {target.short_name} takes what lies on {source.short_name}", text,
                     tuple(self._makers((value,))),
-                )
+                ),
+                span,
             )  # fmt: skip
             if isinstance(made, torch.Tensor):
                 self._remember(made, number)
@@ -307,16 +324,17 @@ class Hub:
         """The function by which an optimizer changes variables, with a clock around it."""
 
         def timed(cells: Sequence[Sequence[Any]], grads: Sequence[Any], *rest: Any) -> None:
-            start = now()
+            start, began = now(), stamp(device)
             change(cells, grads, *rest)
-            _finish(device)
+            span = Span(device, start, now(), began, stamp(device))
             many = f"{len(grads)} variables" if len(grads) != 1 else "a variable"
             self._note(
                 Event(
-                    next(self._numbers), OP, op.name, op.name, device.short_name, "", threading.get_ident(), start,
-                    now(), 0, line_text(origin()), f"state: changes {many} there", "",
+                    next(self._numbers), OP, op.name, op.name, device.short_name, "", threading.get_ident(), 0, 0, 0,
+                    line_text(origin()), f"state: changes {many} there", "",
                     tuple(dict.fromkeys(self._makers(grads))),
-                )
+                ),
+                span,
             )  # fmt: skip
 
         return timed
@@ -343,7 +361,7 @@ class Hub:
 
     def begin(self, program: Program) -> Recorder:
         """What to record a run with."""
-        return Recorder()
+        return _WholeRecorder(self._facts(program.plan).device)
 
     def end(self, program: Program, recorder: Recorder, start: int, in_calls: bool, error: Exception | None) -> None:
         """A run is over: an event for each of its calls, and one for all of it."""
@@ -353,9 +371,15 @@ class Hub:
         title = title_of(plan)
         ways = program.ways()
         line = line_text(origin())
+        device = self._facts(plan).device
+        whole_of = recorder.began if isinstance(recorder, _WholeRecorder) else Began(start)
         if in_calls:
-            self._note_calls(plan, recorder, graphs, line)
-        how = "" if in_calls else ", compiled"
+            spans = [
+                Span(each.call.device, each.start, each.end, *(each.stamps or (None, None))) for each in recorder.events
+            ]
+            self._later.add(spans, lambda times: self._note_calls(plan, recorder.events, times, graphs, line))
+        captured = not in_calls and program.is_captured
+        how = "" if in_calls else ", a CUDA graph" if captured else ", compiled"
         said = "" if error is None else f"; it failed: {type(error).__name__}"
         for collector, graph in graphs:
             event = Event(
@@ -365,23 +389,40 @@ class Hub:
             collector.add(event)
             collector.runs += 1
             if not in_calls:  # its calls are not told apart: their device was busy with all of them
-                where = Counter(call.device.short_name for call in plan.calls).most_common(1)[0][0]
-                whole = event._replace(number=next(self._numbers), kind=OP, op="compiled program", device=where)
-                collector.add(whole)
+                whole = event._replace(
+                    number=next(self._numbers),
+                    kind=OP,
+                    op="CUDA graph" if captured else "compiled program",
+                    device=device.short_name,
+                )
+                self._note(whole, Span(device, start, end, whole_of.stamp, stamp(device)), (collector,))
             if ways and graph >= 0:
                 collector.compiled[graph] = Compiled(graph, [(node.name, way) for node, way in ways.items()])
 
-    def _note_calls(self, plan: Plan, recorder: Recorder, graphs: list[tuple[Collector, int]], ran_at: str) -> None:
+    def _facts(self, plan: Plan) -> _PlanFacts:
         facts = self._plans.get(plan)
         if facts is None:
             maker = makers(plan.calls)
+            devices = Counter(call.device for call in plan.calls)
             facts = _PlanFacts(
                 {call: number for number, call in enumerate(plan.calls)},
                 [waits_for(call, maker) for call in plan.calls],
+                devices.most_common(1)[0][0] if devices else host(),
             )
             self._plans[plan] = facts
+        return facts
+
+    def _note_calls(
+        self,
+        plan: Plan,
+        events: Sequence[trace.Event],
+        times: Sequence[tuple[int, int]],
+        graphs: list[tuple[Collector, int]],
+        ran_at: str,
+    ) -> None:
+        facts = self._facts(plan)
         numbers: dict[int, int] = {}
-        for recorded in sorted(recorder.events, key=lambda each: each.end):
+        for recorded, (start, end) in sorted(zip(events, times, strict=True), key=lambda each: each[1][1]):
             call = recorded.call
             number = facts.number_of.get(call, -1)
             own = numbers[number] = next(self._numbers)
@@ -394,8 +435,8 @@ class Hub:
                 node = -1 if graph < 0 else collector.graphs[graph].of_call.get(number, -1)
                 collector.add(
                     Event(
-                        own, kind, name, op, call.device.short_name, source, recorded.thread, recorded.start,
-                        recorded.end, size, line, why, text, waits, graph, node,
+                        own, kind, name, op, call.device.short_name, source, recorded.thread, start, end, size, line,
+                        why, text, waits, graph, node,
                     )
                 )  # fmt: skip
                 if assignment is not None and assignment.kind == "soft":
@@ -413,20 +454,27 @@ class Hub:
         end, line = now(), line_text(origin())
         for collector in self._collectors:
             collector.trace(Trace(name, reason, len(graph.operations), start, end, line))
-        self._note(
-            Event(
-                next(self._numbers), TRACE, name, "trace", "", "", threading.get_ident(), start, end, 0, line,
-                reason, f"{len(graph.operations)} operations", (),
-            )
+        event = Event(
+            next(self._numbers), TRACE, name, "trace", "", "", threading.get_ident(), start, end, 0, line, reason,
+            f"{len(graph.operations)} operations", (),
         )  # fmt: skip
+        for collector in self._collectors:
+            collector.add(event)
 
     def refused(self, what: str, requested: str, error: Exception) -> None:
         """Something could not be placed."""
         self._decide(Decision("refused", what, requested, "", str(error), line_text(origin())))
 
-    def _note(self, event: Event) -> None:
-        for collector in self._collectors:
-            collector.add(event)
+    def _note(self, event: Event, span: Span, collectors: Sequence[Collector] | None = None) -> None:
+        """Notes an event, whose times are those of a span, when that is over."""
+        told = self._collectors if collectors is None else collectors
+
+        def note(times: list[tuple[int, int]]) -> None:
+            start, end = times[0]
+            for collector in told:
+                collector.add(event._replace(start=start, end=end))
+
+        self._later.add([span], note)
 
     def _decide(self, decision: Decision) -> None:
         for collector in self._collectors:
@@ -460,12 +508,6 @@ def _described(plan: Plan, call: Call) -> tuple[str, str, str, str, str, str, As
     source = (host() if home is target else home).short_name  # what is fed comes from the host, wherever it is placed
     why = f"an operation on {target.short_name} takes what {copied.op.name} makes"
     return COPY, copied.op.name, "Copy", source, why, line_text(copied.op.made_at), None
-
-
-def _finish(device: Device) -> None:
-    """Waits for a card."""
-    if device.is_card:
-        torch.cuda.synchronize(torch_device(device))
 
 
 def _flat(values: Any) -> list[Any]:

@@ -1,16 +1,16 @@
-"""What held up what: the critical path of what was recorded, and why devices waited.
+"""The critical path of the recorded events, and why devices were idle.
 
-The critical path is the chain of events whose times add up to the most, where each waits for the one before it: for
-its result, or because both are in one lane, which does one thing at a time. Nothing outside of it, made quicker,
-makes the whole quicker.
+The critical path is the chain of events with the largest total time in which each waits for the one before: for
+its result, or because both are in the same lane, which runs one event at a time. Speeding up anything else does not
+speed up the whole.
 
     GPU:0   [a-----][b--]        [d---]
     copies               [c----]              a, b, c, d: the path
     GPU:1   [x--]                             x could take three times as long
 
-A device is idle between two of its events. What the later one waited for explains it, in this order: the last event
-to end that made one of its inputs; what the same thread did elsewhere for at least half of the time; else the
-program's own Python.
+A device is idle between two of its events. The cause is what the later one waited for, in this order: the last
+producer of one of its inputs to finish; what the same thread did elsewhere for at least half of the time; otherwise the
+program's own Python code.
 """
 
 from __future__ import annotations

@@ -1,29 +1,29 @@
-"""The data of a report: plain values that JSON can hold, the same for the page, for files and for other programs.
+"""The data of a report as plain JSON values, shared by the page, files and other programs.
 
     {"schema": "situs.report", "version": 1,
      "title", "notes": [...], "versions": {...},
      "program": {"name", "arguments", "started", "duration", "runs", "events", "error"},
-     "strings": [...]                     texts; columns marked * hold places in this list
+     "strings": [...]                     string table; columns marked * are indices into it
      "devices":  [{"name", "type", "description", "virtual", "limit", "busy", "ops"}]
-     "lanes":    [{"name", "device"}]      rows of the timeline; device is a place in devices, -1 for the host
+     "lanes":    [{"name", "device"}]      rows of the timeline; device is an index into devices, -1 for the host
      "events":   {"kind", "start", "duration", "name"*, "op"*, "device", "source", "lane", "bytes", "line"*, "why"*,
                   "result"*, "graph", "node"}         columns; times in nanoseconds from "started"
-     "waits":    {"event", "for"}          columns: which event took what another made
-     "critical": [...]                     places in events
+     "waits":    {"event", "for"}          columns: which event depended on which
+     "critical": [...]                     indices into events
      "idle":     [{"device", "start", "duration", "cause", "by_data", "next", "text"}]
      "memory":   [{"device", "limit", "times", "held", "layers": [{"op", "values"}],
                    "peak": {"size", "time", "holders": [{"op", "line", "caller", "count", "size"}]}}]
      "graphs":   [{"title", "nodes": {"name", "op"*, "device", "why"*, "requested"*, "line"*, "result"*, "time",
                    "bytes", "count"}, "edges": {"source", "target", "copied"}, "reductions": [...]}]
      "totals":   [{"kind", "op", "device", "source", "line", "count", "time", "longest", "bytes"}]   of all events
-     "placements": [{"kind", "what", "requested", "device", "reason", "line", "count"}]     soft ones and refusals
+     "placements": [{"kind", "what", "requested", "device", "reason", "line", "count"}]     soft placements and errors
      "traces":   [{"function", "reason", "nodes", "start", "duration", "line"}]
      "compiled": [{"graph", "ways": [[operation, how], ...]}]
      "sources":  {line: its text}
      "left_out": {"events", "graphs", "traces"}}
 
-``device`` and ``source`` are places in ``devices``, -1 for none. A field may be added without a new version; one that
-is taken away, or means something else, makes one.
+``device`` and ``source`` are indices into ``devices``, -1 for none. Adding a field does not change the version;
+removing one, or changing its meaning, does.
 """
 
 from __future__ import annotations
@@ -44,17 +44,15 @@ from situs._src.base.errors import ArgumentError, NotFoundError, shown
 from situs._src.base.typing import PathLike
 from situs._src.base.version import __version__
 from situs._src.files.paths import local
+from situs._src.report import schema
 from situs._src.report.collect import COLLECTIVE_OP, COPY, HOST_CALL, KINDS, OP, RUN, TRACE, Collector, Event
 from situs._src.report.critical_path import Idle, Span, critical_path, idle_times
 from situs._src.report.graphs import Edge, GraphData, Node, is_library
 from situs._src.report.memory import Held
+from situs._src.report.schema import Data
 
-SCHEMA = "situs.report"
-VERSION = 1
 LEAST_IDLE = 2_000  # nanoseconds; of a long report, a two-thousandth of it
 TEXT = 4_000  # characters of one text: a message may print a tensor
-
-Data = dict[str, Any]  # of the schema above
 
 
 @dataclass
@@ -112,8 +110,8 @@ def as_data(
     ]
     graphs = [_graph(graph, number, events, strings, place_of) for number, graph in enumerate(all_graphs)]
     data: Data = {
-        "schema": SCHEMA,
-        "version": VERSION,
+        "schema": schema.SCHEMA,
+        "version": schema.VERSION,
         "title": about.title,
         "program": {
             "name": about.name,
@@ -451,15 +449,6 @@ def _sources(data: Data) -> dict[str, str]:
 
 # Reading.
 
-_COLUMNS = {
-    "events": (
-        "kind", "start", "duration", "name", "op", "device", "source", "lane", "bytes", "line", "why", "result",
-        "graph", "node",
-    ),
-    "waits": ("event", "for"),
-}  # fmt: skip
-_LISTS = ("devices", "lanes", "critical", "idle", "memory", "graphs", "totals", "placements", "traces", "compiled")
-
 
 def load(path: PathLike) -> Data:
     """The data of a report that was saved as JSON.
@@ -468,39 +457,15 @@ def load(path: PathLike) -> Data:
         NotFoundError: there is no such file.
         InvalidArgumentError: it is not the data of a report, or of one that a later version wrote.
     """
+    file = local(path)
     try:
-        text = local(path).read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
+        if not file.is_file():  # a pipe would be waited for
+            raise NotFoundError(f"Cannot read {shown(str(path))} as a report: there is no such file.")
+        text = file.read_text(encoding="utf-8")
+    except (OSError, ValueError) as error:
         raise NotFoundError(f"Cannot read {shown(str(path))} as a report: {error}.") from None
     try:
         found = json.loads(text)
     except (ValueError, RecursionError):
         raise ArgumentError(f"{shown(str(path))} is not JSON: save a report with report.save('report.json').") from None
-    return checked(found, str(path))
-
-
-def checked(found: object, name: str) -> Data:
-    """The data, if that is what it is.
-
-    Raises:
-        InvalidArgumentError: it is not.
-    """
-    if not isinstance(found, dict) or found.get("schema") != SCHEMA:
-        raise ArgumentError(f"{shown(name)} is not the data of a report: it has no 'schema' of {SCHEMA!r}.")
-    if found.get("version") != VERSION:
-        raise ArgumentError(
-            f"{shown(name)} was written in version {shown(found.get('version'))} of the schema; "
-            f"this Situs reads {VERSION}."
-        )
-    for part, columns in _COLUMNS.items():
-        table = found.get(part)
-        lists = [table.get(each) for each in columns] if isinstance(table, dict) else [None]
-        lengths = {len(each) if isinstance(each, list) else -1 for each in lists}
-        if len(lengths) > 1 or -1 in lengths:
-            raise ArgumentError(f"{shown(name)} is damaged: {part!r} does not have the columns {', '.join(columns)}.")
-    for part in _LISTS:
-        if not isinstance(found.get(part), list):
-            raise ArgumentError(f"{shown(name)} is damaged: {part!r} is not a list.")
-    if not isinstance(found.get("strings"), list) or not isinstance(found.get("program"), dict):
-        raise ArgumentError(f"{shown(name)} is damaged: it has no 'strings' or no 'program'.")
-    return found
+    return schema.read(found, str(path))

@@ -1,10 +1,10 @@
-"""Plans as graphs to look at: what a run really calls, on which device, and why there.
+"""Plans as graphs to display: the kernel calls of a run, their devices, and why they are there.
 
-    a (Const) ----.                      nodes: the calls of the plan, and the constants and arguments they take
+    a (Const) ----.                      nodes: the calls of the plan, its constants and arguments
                   MatMul --- copy --- AddN
-    b (Const) ----'                      a copy is no node: it is an edge, which says so
+    b (Const) ----'                      a copy is not a node but a marked edge
 
-Functions that were called are part of the plan, as they run; graphs inside of branches and loops are one node.
+Called functions are inlined in the plan, as they run; a branch or a loop is a single node.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ class GraphData:
         nodes: The operations.
         edges: Which takes what from which.
         of_call: The node of each call of the plan, by its number.
-        reductions: Where values of replicas become one, in words.
+        reductions: Where values of replicas are reduced, in words.
     """
 
     title: str
@@ -122,7 +122,7 @@ def _edges(plan: Plan, found: GraphData, number_of: dict[Operation, int]) -> lis
 
 
 def _keep(found: GraphData, used: list[int], edges: list[Edge]) -> None:
-    """Leaves out what nothing takes and nobody calls."""
+    """Leaves out unused nodes."""
     new = {old: number for number, old in enumerate(used)}
     found.nodes = [found.nodes[old] for old in used]
     found.edges = [Edge(new[edge.source], new[edge.target], edge.copied) for edge in edges]

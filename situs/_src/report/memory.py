@@ -1,12 +1,12 @@
-"""The memory of each GPU while a report is open: in few points, whatever it runs for.
+"""The memory of each GPU while a report is open, downsampled to a bounded number of points.
 
-The ledger's own recording keeps every event; here it is read and let go of every now and then, so that a long program
-stays bounded. Of each stretch the fullest moments stay, and who held what at the highest of all:
+The ledger's own recording keeps every event; here it is read and cleared periodically, so that memory stays bounded.
+Of each interval only the peaks are kept, and what was in use at the overall peak:
 
-    held   /\\_/\\__/\\      points: of each stretch of time the fullest moment and the last
-               ^ peak      holders by op and line, at the peak alone
+    held   /\\_/\\__/\\      points: the peak and the last moment of each interval
+               ^ peak      holders by op and line, only at the peak
 
-What each op held over time is kept as long as there is one stretch; a program of many has the sums alone.
+The breakdown by op is kept as long as there is a single interval; a long program has totals only.
 """
 
 from __future__ import annotations

@@ -1,12 +1,12 @@
-"""The data of a report, or of two of them, as one HTML file that loads nothing.
+"""One or two reports as a self-contained HTML file.
 
     page.html                    the frame
     style.css, core.js, ...      ours, in the order of `_SCRIPTS`
-    vendor/uPlot, vendor/dagre   packed in as they are published
+    vendor/uPlot, vendor/dagre   embedded as published
 
-Nothing that comes from the program is ever markup or code. The data are a block that no browser runs, in which ``<``
-is escaped, or which is packed (gzip, base64) where it is long; the scripts put texts into the page as text alone; and
-the page's policy lets these very scripts run, by their hashes, and nothing else: no other script, no network, no eval.
+Nothing that comes from the program is ever interpreted as markup or code. The data is an inert script block in which
+``<`` is escaped, or compressed (gzip, base64) if it is long; the scripts insert strings as text only; and
+the page's content security policy allows exactly these scripts, by hash: no other script, no network, no eval.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from pathlib import Path
 
 from situs._src.base.errors import ArgumentError
 from situs._src.base.version import __version__
-from situs._src.report.data import Data
+from situs._src.report.schema import Data
 
 PACKED_FROM = 600_000  # characters
 _ASSETS = Path(__file__).parent / "assets"

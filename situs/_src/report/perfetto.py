@@ -2,8 +2,8 @@
 
 {"ph": "M"}               names: a "process" for each device and for the host, a "thread" for each row
 {"ph": "X"}               an event, from its start for its duration, in microseconds
-{"ph": "s"}, {"ph": "f"}  an arrow from what made a value to what took it, between rows
-{"ph": "C"}               how much memory a GPU holds, from here on
+{"ph": "s"}, {"ph": "f"}  an arrow from the producer of a value to its consumer, between rows
+{"ph": "C"}               memory in use on a GPU, from here on
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from situs._src.report.data import Data
+from situs._src.report.schema import Data
 
 
 def trace_text(data: Data) -> str:

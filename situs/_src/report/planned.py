@@ -1,7 +1,7 @@
-"""A plan of the placer as a report: what a step is expected to be, before anything runs.
+"""A placement plan as a report: the predicted step, before anything runs.
 
-Events are what the simulation of the plan says took time; memory is the peak that it forecasts, as a flat line, because
-a plan says no more. The page of such a report says that it is a forecast.
+Events come from simulating the plan; memory is the predicted peak as a flat line, because
+a plan has no more detail. The page says that it is a forecast.
 """
 
 from __future__ import annotations
@@ -10,9 +10,10 @@ from situs._src.placement.search.plan import Plan
 from situs._src.placement.search.problem import Problem
 from situs._src.placement.search.simulate import Simulation
 from situs._src.report.collect import COPY, OP, Collector, Event
-from situs._src.report.data import About, Data, as_data
+from situs._src.report.data import About, as_data
 from situs._src.report.graphs import Edge, GraphData, Node
 from situs._src.report.memory import Held
+from situs._src.report.schema import Data
 
 ARROW = " -> "
 

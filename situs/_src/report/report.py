@@ -1,14 +1,14 @@
 """``tf.report``: a report on a part of a program, or on all of it.
 
-    with tf.report("step.html") as report:        the page is written at the end, also if the part fails
+    with tf.report("step.html") as report:        the page is written at the end, even after an exception
         train_step(batch)
-    report.save("step.json")                      the same as data; report.to_perfetto("step.trace.json") as a trace
+    report.save("step.json")                      the data as JSON; report.to_perfetto("step.trace.json") as a trace
 
-    @tf.report("step.html")                       around a function: each call of it, and the last one is written
+    @tf.report("step.html")                       decorates a function: records each call, and writes the last one
     def train_step(batch): ...
 
-A report can be read when its part is over. While it is open, ops take some microseconds longer, and cards are waited
-for after each call.
+A report can be read after the block has ended, which synchronizes the GPUs. While it is open, ops take some
+microseconds longer.
 """
 
 from __future__ import annotations
@@ -26,6 +26,7 @@ from types import TracebackType
 from typing import ParamSpec, TypeVar
 
 from situs._src.base.devices.inventory import process
+from situs._src.base.drafts import write_named
 from situs._src.base.errors import ArgumentError, DTypeError, StateError, shown
 from situs._src.base.export import export
 from situs._src.base.typing import PathLike
@@ -33,14 +34,18 @@ from situs._src.files.paths import local, translated
 from situs._src.inspect.output import check_writable
 from situs._src.report import page, perfetto
 from situs._src.report.collect import Collector, hub
-from situs._src.report.data import About, Data, as_data
+from situs._src.report.data import About, as_data
 from situs._src.report.memory import MemoryTape
+from situs._src.report.schema import Data
 from situs._src.runtime.eager.oom import size_text
 
 P = ParamSpec("P")
 R = TypeVar("R")
-ROLL_EVERY = 50_000  # events: memory's recording is read and let go of
-CARDS = "Cards were waited for after each call: times are of work, and copies do not overlap with it as they do else."
+ROLL_EVERY = 50_000  # events: memory's recording is drained
+CARDS = (
+    "Cards are timed by events on their streams, and nothing waits for them. A program that runs as a CUDA graph is "
+    "one event; its runs before that are noted call by call."
+)
 SUFFIXES = (".html", ".json")
 
 
@@ -62,7 +67,7 @@ class Report:
         arguments: Sequence[str] = (),
     ) -> None:
         if path is not None:
-            _check_suffix(path)
+            check_suffix(path)
             check_writable(path)
         self._path = path
         self._about = About(title, sys.argv[0] if name is None else name, arguments)
@@ -113,7 +118,11 @@ class Report:
     def fail(self, error: BaseException) -> None:
         """Says on the report what ended the program."""
         text = "".join(traceback.format_exception(type(error), error, error.__traceback__, limit=-20))
-        self._about.error = {"type": type(error).__name__, "message": str(error), "traceback": text}
+        try:
+            message = str(error)
+        except Exception as failed:  # a program's own error may not be able to say what it is
+            message = f"its message cannot be made: {type(failed).__name__}"
+        self._about.error = {"type": type(error).__name__, "message": message, "traceback": text}
 
     def to_json(self) -> Data:
         """The report as plain data; `situs._src.report.data` documents the schema, and docs/report.md.
@@ -132,10 +141,7 @@ class Report:
             ValueError: the name of the file ends in none of these.
             OpError: the file cannot be written.
         """
-        file = _check_suffix(path)
-        text = json.dumps(self.to_json()) if file.suffix.lower() == ".json" else page.page([self.to_json()])
-        with translated(path):
-            file.write_text(text, encoding="utf-8")
+        write(self.to_json(), path)
 
     def to_perfetto(self, path: PathLike) -> None:
         """Writes the timeline as a trace that Perfetto and chrome://tracing read.
@@ -145,7 +151,7 @@ class Report:
         """
         text = perfetto.trace_text(self.to_json())
         with translated(path):
-            local(path).write_text(text, encoding="utf-8")
+            write_named(local(path), text)
 
     def summary(self) -> str:
         """The report in a few lines."""
@@ -221,7 +227,25 @@ def report(path: PathLike | None = None, title: str = "Report") -> Report:
     return Report(path, title)
 
 
-def _check_suffix(path: PathLike) -> Path:
+def write(data: Data, path: PathLike) -> None:
+    """Writes data as a page (``.html``) or as they are (``.json``).
+
+    Raises:
+        ValueError: the name of the file ends in neither.
+        OpError: the file cannot be written.
+    """
+    file = check_suffix(path)
+    text = json.dumps(data) if file.suffix.lower() == ".json" else page.page([data])
+    with translated(path):
+        write_named(file, text)
+
+
+def check_suffix(path: PathLike) -> Path:
+    """The file, if its name is one of a report.
+
+    Raises:
+        ValueError: its name ends in neither ``.html`` nor ``.json``.
+    """
     file = local(path)
     if file.suffix.lower() not in SUFFIXES:
         raise ArgumentError(f"A report is written as .html or .json, got {shown(str(path))}.")

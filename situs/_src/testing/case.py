@@ -189,7 +189,7 @@ class CheckedThread:
         return self._thread.is_alive()
 
     def check_termination(self) -> None:
-        """Fails the test if nobody has joined the thread."""
+        """Fails the test if the thread was not joined."""
         if not self._joined:
             self._case.fail("A checked thread was not joined before the end of the test: call its join().")
 

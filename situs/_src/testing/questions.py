@@ -10,7 +10,7 @@ from situs._src.base.export import export
 
 @export("test.is_gpu_available")
 def is_gpu_available(cuda_only: bool = False, min_cuda_compute_capability: tuple[int, int] | None = None) -> bool:
-    """Whether there is a GPU, of at least some compute capability if given. Touches no card.
+    """Whether there is a GPU, of at least some compute capability if given. Touches no GPU.
 
     Args:
         cuda_only: Accepted for TensorFlow's programs; all GPUs here are CUDA's or stand in for one.
@@ -30,7 +30,7 @@ def gpu_device_name() -> str:
 
 @export("test.is_built_with_cuda")
 def is_built_with_cuda() -> bool:
-    """Whether the installed PyTorch can use NVIDIA cards."""
+    """Whether the installed PyTorch can use NVIDIA GPUs."""
     return torch_has_cuda()
 
 
@@ -38,3 +38,15 @@ def is_built_with_cuda() -> bool:
 def is_built_with_gpu_support() -> bool:
     """The same as ``is_built_with_cuda``."""
     return torch_has_cuda()
+
+
+@export("test.is_built_with_rocm")
+def is_built_with_rocm() -> bool:
+    """False: Situs runs on CPUs and NVIDIA's cards."""
+    return False
+
+
+@export("test.is_built_with_xla")
+def is_built_with_xla() -> bool:
+    """False: ``jit_compile=True`` compiles by PyTorch's compiler."""
+    return False

@@ -13,7 +13,7 @@ situs.figures = (report) => {
     { name: "idle, all devices", value: idle, text: situs.time },
     { name: "copied", value: copied, text: situs.bytes },
     { name: "peak memory", value: peak, text: situs.bytes },
-    { name: "graphs made", value: report.traces.length + report.left_out.traces, text: situs.count },
+    { name: "traces", value: report.traces.length + report.left_out.traces, text: situs.count },
   ];
 };
 
@@ -45,7 +45,7 @@ situs.compareView = (first, second) => {
     { title: "op", value: (row) => row.op },
     { title: "line", value: (row) => situs.shortLine(row.line), show: (row) => situs.lineCell(first, row.line), class: "mono" },
     { title: "devices", value: (row) => `${where(row.devices[0])} ${where(row.devices[1])}`, show: (row) => (where(row.devices[0]) === where(row.devices[1]) ? where(row.devices[0]) : el("strong", {}, `${where(row.devices[0]) || "–"} → ${where(row.devices[1]) || "–"}`)) },
-    { title: "times A", number: true, value: (row) => row.count[0] }, { title: "times B", number: true, value: (row) => row.count[1] },
+    { title: "calls A", number: true, value: (row) => row.count[0] }, { title: "calls B", number: true, value: (row) => row.count[1] },
     { title: "A", number: true, value: (row) => row.time[0], show: (row) => situs.time(row.time[0]) }, { title: "B", number: true, value: (row) => row.time[1], show: (row) => situs.time(row.time[1]) },
     { title: "B − A", number: true, value: (row) => Math.abs(row.time[1] - row.time[0]), show: (row) => el("span", { class: row.time[1] < row.time[0] ? "better" : "worse" }, `${row.time[1] >= row.time[0] ? "+" : "−"}${situs.time(Math.abs(row.time[1] - row.time[0]))}`) },
   ], [...rows.values()], { sort: 7, step: 15 });
@@ -53,7 +53,7 @@ situs.compareView = (first, second) => {
   return situs.section("compare", "A and B side by side", [first, second].map((report, at) => `${"AB"[at]}: ${[report.title, ...report.program.arguments].join(" ")}`).join(" · "),
     figures, el("h3", {}, "Both timelines, on one scale"),
     el("div", { class: "pair" }, el("div", {}, el("div", { class: "pair-name" }, "A"), lines[0].element), el("div", {}, el("div", { class: "pair-name" }, "B"), lines[1].element)),
-    el("h3", {}, "Operations on another device"), moved, el("h3", {}, "Ops, by what changed most"), ops);
+    el("h3", {}, "Operations that moved to another device"), moved, el("h3", {}, "Ops, by what changed most"), ops);
 };
 
 /* Operations of graphs of the same title that have the same name and another device. */
@@ -71,5 +71,5 @@ situs.moved = (first, second) => {
   return situs.table("compare-moved", "Operations that moved", [
     { title: "operation", value: (row) => row.name, class: "mono" }, { title: "graph", value: (row) => row.graph },
     { title: "A", value: (row) => row.from }, { title: "B", value: (row) => row.to }, { title: "why, in B", value: (row) => row.why, class: "wide" },
-  ], rows, { step: 12, nothing: "No operation of a graph is on another device." });
+  ], rows, { step: 12, nothing: "No operation of a graph moved to another device." });
 };

@@ -28,6 +28,9 @@ situs.svg = (tag, attributes = {}, ...children) => {
   return made;
 };
 
+/* A long name that may break after its slashes. */
+situs.name = (text) => String(text).split(/(?<=\/)/).flatMap((part, at) => (at ? [situs.el("wbr"), part] : [part]));
+
 /* Figures. */
 situs.time = (ns) => {
   const size = Math.abs(ns);
@@ -152,7 +155,7 @@ situs.showEvent = (report, event) => {
     ["line", situs.lineOf(report, report.text(events.line[event]))],
     ["row", report.lanes[events.lane[event]].name],
     ["waited for", others(links.from.get(event))],
-    ["waited for by", others(links.to.get(event))],
+    ["waiting for it", others(links.to.get(event))],
     ["in the graph", events.node[event] >= 0 && report.graphView ? situs.el("button", { type: "button", class: "link",
       onclick: () => report.graphView.show(events.graph[event], events.node[event]) }, "show the operation") : null],
   ], situs.colour(report, events.device[event]));

@@ -37,7 +37,7 @@ situs.scopes = (graph) => {
     if (group.groups.size > 2 && group.nodes.length > LOOSE) {  /* what has no scope of its own, beside what has */
       const loose = group.nodes;
       group.nodes = [];
-      const made = adopt(group, "without a scope", loose, []);
+      const made = adopt(group, "(no scope)", loose, []);
       if (loose.length > MANY) divide(made, graph);
     }
     if (group.nodes.length + group.groups.size > MANY) divide(group, graph);
@@ -283,7 +283,7 @@ situs.GraphView = class {
     const found = graph.nodes.name.map((name, node) => node).filter((node) => graph.nodes.name[node].toLowerCase().includes(wanted));
     this.at = this.last === wanted ? (this.at + 1) % Math.max(1, found.length) : 0;
     this.last = wanted;
-    if (!found.length) { this.status.textContent = "No operation is called that."; return; }
+    if (!found.length) { this.status.textContent = "No operation has that name."; return; }
     this.show(this.number, found[this.at]);
     this.status.textContent = `${this.at + 1} of ${situs.count(found.length)}`;
     this.search.focus({ preventScroll: true });
@@ -296,13 +296,13 @@ situs.GraphView = class {
     situs.details(nodes.name[node], report.text(nodes.op[node]), [
       ["device", report.device(nodes.device[node])],
       ["why there", report.text(nodes.why[node])],
-      ["asked for", report.text(nodes.requested[node])],
+      ["requested", report.text(nodes.requested[node])],
       ["result", report.text(nodes.result[node])],
-      ["time", nodes.count[node] ? `${situs.time(nodes.time[node] / nodes.count[node])} each, ${situs.plural(nodes.count[node], "time")}` : "not called: its value is there before the run"],
+      ["time", nodes.count[node] ? `${situs.time(nodes.time[node] / nodes.count[node])} each, ${situs.plural(nodes.count[node], "time")}` : "no kernel call: its value is known before the run"],
       ["bytes", nodes.bytes[node] ? situs.bytes(nodes.bytes[node]) : ""],
       ["line", situs.lineOf(report, report.text(nodes.line[node]))],
-      ["takes from", list(ends(edges.target, edges.source))],
-      ["gives to", list(ends(edges.source, edges.target))],
+      ["inputs", list(ends(edges.target, edges.source))],
+      ["used by", list(ends(edges.source, edges.target))],
       ["in the timeline", event >= 0 ? situs.el("button", { type: "button", class: "link", onclick: () => { report.timeline.select(event); document.getElementById("timeline")?.scrollIntoView({ block: "start" }); } }, "show when it ran") : null],
     ], situs.colour(report, nodes.device[node]));
   }

@@ -5,8 +5,8 @@ situs.overview = (report) => {
   const when = new Date(program.started / 1e6);
   const figures = situs.figures(report).filter((each) => each.value > 0 || ["wall time", "ops run"].includes(each.name));
   const notes = [...report.notes];
-  if (report.left_out.events) notes.push(`A long program: ${situs.count(report.size)} of its ${situs.count(program.events)} events are here in full, the first and the last; the other ${situs.count(report.left_out.events)} are in the sums of the tables.`);
-  if (report.left_out.graphs) notes.push(`${situs.plural(report.left_out.graphs, "graph")} did not fit, and ${report.left_out.graphs === 1 ? "is" : "are"} not drawn.`);
+  if (report.left_out.events) notes.push(`A long program: of its ${situs.count(program.events)} events, the first and the last are shown in full (${situs.count(report.size)}); the tables count the other ${situs.count(report.left_out.events)} too.`);
+  if (report.left_out.graphs) notes.push(`${situs.plural(report.left_out.graphs, "graph")} did not fit and ${report.left_out.graphs === 1 ? "is" : "are"} not drawn.`);
   return el("section", { class: "hero", id: "overview", "aria-labelledby": "overview-title" },
     el("h1", { id: "overview-title" }, report.title),
     el("p", { class: "muted" }, [program.name ? `${program.name} ${program.arguments.join(" ")}`.trim() : "", program.started ? when.toLocaleString() : "",
@@ -37,15 +37,15 @@ situs.sections = (report) => {
   const reductions = report.graphs.flatMap((graph) => graph.reductions);
   return [
     situs.overview(report),
-    situs.section("timeline", "Timeline", `Wheel or + and − zoom, drag or arrows move, click an event for all that is known of it. The critical path is ${situs.plural(report.critical.length, "event")}, ${situs.time(critical)}.`, report.timeline.element,
+    situs.section("timeline", "Timeline", `Wheel or + and − zoom, drag or arrows move, click an event for its details. The critical path is ${situs.plural(report.critical.length, "event")}, ${situs.time(critical)}.`, report.timeline.element,
       report.idle.length ? el("details", { class: "fold", open: report.idle.length < 400 }, el("summary", {}, "Idle times, explained"), situs.idleTable(report)) : null),
-    situs.section("memory", "Memory", "What tensors held on each GPU, by what made them.", situs.memoryView(report)),
-    report.graphView ? situs.section("graph", "Graph", "Coloured by device. Click a group to open or close it, an operation to see all of it.", report.graphView.element) : null,
-    situs.section("ops", "Ops", report.left_out.events ? "All events, also those that the timeline leaves out." : null, situs.opsTable(report)),
+    situs.section("memory", "Memory", "Memory of tensors on each GPU, by the op that allocated it.", situs.memoryView(report)),
+    report.graphView ? situs.section("graph", "Graph", "Coloured by device. Click a group to open or close it, or an operation for its details.", report.graphView.element) : null,
+    situs.section("ops", "Ops", report.left_out.events ? "All events, including those that the timeline leaves out." : null, situs.opsTable(report)),
     situs.section("copies", "Copies", "Between devices, by bytes.", situs.copiesTable(report),
       count("collective") || reductions.length ? [el("h3", {}, "Collectives and reductions"), count("collective") ? situs.collectivesTable(report) : null, reductions.length ? el("ul", { class: "notes" }, [...new Set(reductions)].slice(0, 30).map((text) => el("li", {}, text))) : null] : null),
-    situs.section("placement", "Placement", "What does not run where the program asked: soft placements and refusals.", situs.placementTable(report)),
-    situs.section("traces", "Traces", "Every graph that was made of a function, and what about the call asked for it.", situs.tracesTable(report)),
+    situs.section("placement", "Placement", "What did not run where the program asked: soft placements and errors.", situs.placementTable(report)),
+    situs.section("traces", "Traces", "Every trace of a function, and why the call needed a new one.", situs.tracesTable(report)),
     situs.section("compiled", "Compiled", null, situs.compiledTable(report)),
   ].filter(Boolean);
 };
@@ -72,6 +72,7 @@ situs.show = (reports, which) => {
     situs.show(reports, 0);
     const again = () => situs.show(reports, [...document.querySelectorAll("#which button")].findIndex((each) => each.getAttribute("aria-pressed") === "true") === 1 ? 1 : 0);
     matchMedia("(prefers-color-scheme: dark)").addEventListener("change", again);
+    document.addEventListener("scroll", (event) => { situs.scrolled = event.timeStamp; }, { passive: true });
     document.addEventListener("keydown", (event) => {
       if (event.key === "/" && !/^(INPUT|SELECT|TEXTAREA)$/.test(document.activeElement.tagName)) { event.preventDefault(); document.getElementById("timeline-search")?.focus(); }
     });

@@ -2,7 +2,7 @@
 "use strict";
 situs.memoryView = (report) => {
   const el = situs.el;
-  if (!report.memory.length) return el("p", { class: "muted" }, "No memory of a GPU was used. (The host's memory is not recorded.)");
+  if (!report.memory.length) return el("p", { class: "muted" }, "No GPU memory was used. (Host memory is not recorded.)");
   return el("div", { class: "memories" }, report.memory.map((memory) => situs.memoryOf(report, memory)));
 };
 
@@ -25,10 +25,10 @@ situs.memoryOf = (report, memory) => {
     place,
     situs.table(`holders-${memory.device}`, `What held the memory of ${name} at its peak`, [
       { title: "line", value: (row) => situs.shortLine(row.line), show: (row) => situs.lineCell(report, row.line), class: "mono" },
-      { title: "made by", value: (row) => row.op },
+      { title: "allocated by", value: (row) => row.op },
       ...(peak.holders.some((each) => each.caller) ? [{ title: "called from", value: (row) => row.caller, class: "mono" }] : []),
       { title: "blocks", number: true, value: (row) => row.count },
-      { title: "held at the peak", number: true, value: (row) => row.size, show: (row) => situs.bar(row.size / most, colour, situs.bytes(row.size)) },
+      { title: "at the peak", number: true, value: (row) => row.size, show: (row) => situs.bar(row.size / most, colour, situs.bytes(row.size)) },
     ], [...byLine.values()], { sort: peak.holders.some((each) => each.caller) ? 4 : 3, step: 7 }));
 };
 
@@ -91,7 +91,7 @@ situs.plotMemory = (report, memory, place, colour) => {
     return found;
   };
   new uPlot({
-    width: place.clientWidth, height: 220, legend: { show: false }, cursor: { y: false, points: { show: false } }, padding: [16, 8, 0, 0],
+    width: place.clientWidth, height: 220, legend: { show: false }, cursor: { y: false, points: { show: false } }, padding: [16, 26, 0, 0],
     scales: { x: { time: false, range: [(report.timeline?.begin ?? 0) / 1e9, last] }, y: { range: [0, (near ? Math.max(memory.limit, most) : most) * 1.12] } },
     axes: [{ ...axis, values: (u, all) => all.map((each) => situs.time(each * 1e9)) }, { ...axis, size: 70, splits, values: (u, all) => all.map(situs.bytes) }],
     series,

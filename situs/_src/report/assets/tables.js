@@ -33,8 +33,8 @@ situs.table = (id, caption, columns, rows, options = {}) => {
     body.replaceChildren(...found.slice(0, state.shown).map((row) => situs.el("tr", options.open ? { class: "opens", tabindex: "0",
       onclick: () => options.open(row), onkeydown: (event) => { if (event.key === "Enter" && event.target === event.currentTarget) options.open(row); } } : {},
       columns.map((column) => situs.el("td", { class: column.number ? "number" : column.class ?? "", "data-title": column.title },
-        column.show ? column.show(row) : column.number ? situs.count(column.value(row)) : column.value(row))))));
-    if (!found.length) body.append(situs.el("tr", {}, situs.el("td", { colspan: columns.length, class: "muted" }, rows.length ? "Nothing like that." : options.nothing ?? "None.")));
+        column.show ? column.show(row) : column.number ? situs.count(column.value(row)) : situs.name(column.value(row)))))));
+    if (!found.length) body.append(situs.el("tr", {}, situs.el("td", { colspan: columns.length, class: "muted" }, rows.length ? "No matches." : options.nothing ?? "None.")));
     heads.forEach((head, number) => {
       if (number === state.sort) head.setAttribute("aria-sort", state.down ? "descending" : "ascending");
       else head.removeAttribute("aria-sort");
@@ -47,7 +47,7 @@ situs.table = (id, caption, columns, rows, options = {}) => {
     oninput: (event) => { state.words = event.target.value; state.shown = options.step ?? situs.STEP; draw(); } }) : null;
   const element = situs.el("div", { class: "table", id }, filter ? situs.el("div", { class: "tools" }, filter, status) : null,
     situs.el("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": caption },
-      situs.el("table", {}, situs.el("caption", { class: "hidden" }, caption), situs.el("thead", {}, situs.el("tr", {}, heads)), body)), more);
+      situs.el("table", {}, situs.el("caption", { class: "hidden" }, caption), situs.el("thead", { hidden: !rows.length }, situs.el("tr", {}, heads)), body)), more);
   draw();
   return element;
 };
@@ -63,11 +63,11 @@ situs.opsTable = (report) => {
     { title: "op", value: (row) => row.op },
     { title: "device", value: (row) => report.device(row.device), show: (row) => situs.deviceTag(report, row.device) },
     { title: "line", value: (row) => situs.shortLine(row.line), show: (row) => situs.lineCell(report, row.line), class: "mono" },
-    { title: "times", number: true, value: (row) => row.count },
+    { title: "calls", number: true, value: (row) => row.count },
     { title: "total", number: true, value: (row) => row.time, show: (row) => situs.bar(row.time / most, situs.colour(report, row.device), situs.time(row.time)) },
-    { title: "each", number: true, value: (row) => row.time / row.count, show: (row) => situs.time(row.time / row.count) },
-    { title: "longest", number: true, value: (row) => row.longest, show: (row) => situs.time(row.longest) },
-    { title: "made", number: true, value: (row) => row.bytes, show: (row) => situs.bytes(row.bytes) },
+    { title: "mean", number: true, value: (row) => row.time / row.count, show: (row) => situs.time(row.time / row.count) },
+    { title: "max", number: true, value: (row) => row.longest, show: (row) => situs.time(row.longest) },
+    { title: "output", number: true, value: (row) => row.bytes, show: (row) => situs.bytes(row.bytes) },
   ], rows, { sort: 4, placeholder: "Op, device or line …", step: 20, open: (row) => {
     const at = report.events.op.findIndex((op, event) => report.text(op) === row.op && report.events.device[event] === row.device && report.text(report.events.line[event]) === row.line);
     if (at >= 0) { report.timeline?.select(at, true); situs.showEvent(report, at); }
@@ -78,7 +78,7 @@ situs.copiesTable = (report) => situs.table("copies-table", "Copies between devi
   { title: "from", value: (row) => report.device(row.source), show: (row) => (row.source < 0 ? "" : situs.deviceTag(report, row.source)) },
   { title: "to", value: (row) => report.device(row.device), show: (row) => situs.deviceTag(report, row.device) },
   { title: "line", value: (row) => situs.shortLine(row.line), show: (row) => situs.lineCell(report, row.line), class: "mono" },
-  { title: "times", number: true, value: (row) => row.count },
+  { title: "calls", number: true, value: (row) => row.count },
   { title: "bytes", number: true, value: (row) => row.bytes, show: (row) => situs.bytes(row.bytes) },
   { title: "time", number: true, value: (row) => row.time, show: (row) => situs.time(row.time) },
   { title: "speed", number: true, value: (row) => (row.time ? row.bytes / row.time : 0), show: (row) => (row.time ? `${(row.bytes / row.time).toFixed(2)} GB/s` : "") },
@@ -87,24 +87,24 @@ situs.copiesTable = (report) => situs.table("copies-table", "Copies between devi
 situs.collectivesTable = (report) => situs.table("collectives-table", "Collectives", [
   { title: "op", value: (row) => row.op },
   { title: "device", value: (row) => report.device(row.device), show: (row) => situs.deviceTag(report, row.device) },
-  { title: "times", number: true, value: (row) => row.count },
+  { title: "calls", number: true, value: (row) => row.count },
   { title: "bytes", number: true, value: (row) => row.bytes, show: (row) => situs.bytes(row.bytes) },
   { title: "time", number: true, value: (row) => row.time, show: (row) => situs.time(row.time) },
 ], report.totals.filter((row) => row.kind === "collective"), { sort: 4 });
 
 situs.placementTable = (report) => situs.table("placement-table", "Soft placements and refusals", [
-  { title: "what", value: (row) => row.kind, show: (row) => situs.el("span", { class: `badge ${row.kind}` }, row.kind) },
+  { title: "kind", value: (row) => row.kind, show: (row) => situs.el("span", { class: `badge ${row.kind}` }, row.kind) },
   { title: "op", value: (row) => row.what },
-  { title: "asked for", value: (row) => row.requested, class: "mono" },
-  { title: "got", value: (row) => (row.device < 0 ? "" : report.device(row.device)), show: (row) => (row.device < 0 ? "" : situs.deviceTag(report, row.device)) },
+  { title: "requested", value: (row) => row.requested, class: "mono" },
+  { title: "placed on", value: (row) => (row.device < 0 ? "" : report.device(row.device)), show: (row) => (row.device < 0 ? "" : situs.deviceTag(report, row.device)) },
   { title: "why", value: (row) => row.reason, class: "wide" },
   { title: "line", value: (row) => situs.shortLine(row.line), show: (row) => situs.lineCell(report, row.line), class: "mono" },
-  { title: "times", number: true, value: (row) => row.count },
-], report.placements, { nothing: "Everything runs where the program asked, or where the defaults put it." });
+  { title: "calls", number: true, value: (row) => row.count },
+], report.placements, { nothing: "Every op ran where the program asked, or where the defaults put it." });
 
-situs.tracesTable = (report) => situs.table("traces-table", "Graphs that were made of functions", [
+situs.tracesTable = (report) => situs.table("traces-table", "Traces of functions", [
   { title: "function", value: (row) => row.function },
-  { title: "why a graph was made", value: (row) => row.reason, class: "wide" },
+  { title: "why it was traced", value: (row) => row.reason, class: "wide" },
   { title: "operations", number: true, value: (row) => row.nodes },
   { title: "took", number: true, value: (row) => row.duration, show: (row) => situs.time(row.duration) },
   { title: "line", value: (row) => situs.shortLine(row.line), show: (row) => situs.lineCell(report, row.line), class: "mono" },
@@ -116,5 +116,5 @@ situs.compiledTable = (report) => {
     { title: "graph", value: (row) => row.graph },
     { title: "operation", value: (row) => row.operation, class: "mono" },
     { title: "runs as", value: (row) => row.how, class: "wide" },
-  ], rows, { nothing: "Nothing was to be compiled: no function has jit_compile=True." });
+  ], rows, { nothing: "Nothing was compiled. tf.function(jit_compile=True) compiles a function." });
 };

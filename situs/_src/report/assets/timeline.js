@@ -28,7 +28,7 @@ situs.Timeline = class {
     this.canvas = el("canvas", { tabindex: "0", role: "application", "aria-roledescription": "timeline",
       "aria-label": `Timeline of ${situs.plural(this.report.size, "event")} in ${situs.plural(this.rows.length, "row")}. Arrow keys move, plus and minus zoom, N and P go through what was found, Enter shows the event, Home shows all. The table of ops below has the same in rows.` });
     this.labels = el("div", { class: "lanes", "aria-hidden": "true" }, el("div", { class: "lane-head" }), this.rows.map((row) =>
-      el("div", { class: "lane", title: row.name }, row.name && el("span", { class: "chip", style: { background: situs.colour(this.report, row.device) } }), row.name)));
+      el("div", { class: "lane", title: row.name }, row.name && el("span", { class: "chip", style: { background: situs.colour(this.report, row.device) } }), el("span", {}, row.name))));
     this.status = el("span", { class: "muted", role: "status" });
     this.search = el("input", { type: "search", id: options.searchId, placeholder: "Search by op name …", "aria-label": "Search the timeline by op name",
       oninput: () => this.find(this.search.value), onkeydown: (event) => { if (event.key === "Enter") this.next(event.shiftKey ? -1 : 1); } });
@@ -48,6 +48,8 @@ situs.Timeline = class {
   listen() {
     const canvas = this.canvas;
     canvas.addEventListener("wheel", (event) => {
+      const scrolling = event.timeStamp - (situs.scrolled ?? -Infinity) < 350;  /* a turn of the wheel that began elsewhere on the page goes on scrolling it */
+      if (scrolling && !event.ctrlKey && !event.metaKey && document.activeElement !== canvas) return;
       if (event.shiftKey || Math.abs(event.deltaX) > Math.abs(event.deltaY)) this.pan((event.deltaX || event.deltaY) / this.width);
       else if (event.ctrlKey || event.metaKey || document.activeElement === canvas || this.isZoomed() || event.deltaY < 0) this.zoom(Math.exp(Math.max(-60, Math.min(60, event.deltaY)) / 120), this.at(event.offsetX));
       else return;
@@ -88,7 +90,7 @@ situs.Timeline = class {
   }
 
   /* The view. */
-  isZoomed() { return this.view[1] - this.view[0] < this.end * 0.999; }
+  isZoomed() { return this.view[1] - this.view[0] < (this.end - this.begin) * 0.999; }
   at(x) { return this.view[0] + (x / this.width) * (this.view[1] - this.view[0]); }
   x(time) { return ((time - this.view[0]) / (this.view[1] - this.view[0])) * this.width; }
   show(from, to, quiet) {
