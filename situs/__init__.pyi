@@ -49,8 +49,8 @@ from situs._src.autodiff.aggregation import AggregationMethod as AggregationMeth
 from situs._src.autodiff.custom import custom_gradient as custom_gradient
 from situs._src.autodiff.custom import grad_pass_through as grad_pass_through
 from situs._src.autodiff.custom import recompute_grad as recompute_grad
-from situs._src.autodiff.graph import gradients as gradients
-from situs._src.autodiff.hessians import hessians as hessians
+from situs._src.autodiff.graph import gradients_v2 as gradients
+from situs._src.autodiff.hessians import hessians_v2 as hessians
 from situs._src.autodiff.registered import RegisterGradient as RegisterGradient
 from situs._src.autodiff.registered import no_gradient as no_gradient
 from situs._src.autodiff.tape import GradientTape as GradientTape
@@ -242,9 +242,9 @@ from situs._src.ops.search import unique_with_counts as unique_with_counts
 from situs._src.ops.search import unravel_index as unravel_index
 from situs._src.ops.slices import IndexedSlices as IndexedSlices
 from situs._src.ops.spaced import linspace as linspace
+from situs._src.ops.static_value import get_static_value as get_static_value
 from situs._src.ops.strings import as_string as as_string
 from situs._src.ops.tensor_array import TensorArray as TensorArray
-from situs._src.ops.tensor_proto import get_static_value as get_static_value
 from situs._src.ops.tensor_proto import make_ndarray as make_ndarray
 from situs._src.ops.tensor_proto import make_tensor_proto as make_tensor_proto
 from situs._src.ops.timing import timestamp as timestamp
@@ -261,6 +261,7 @@ from situs._src.tracing.spec import IndexedSlicesSpec as IndexedSlicesSpec
 from situs._src.tracing.spec import TensorSpec as TensorSpec
 from situs._src.tracing.spec import type_spec_from_value as type_spec_from_value
 from situs._src.tracing.type_spec import TypeSpec as TypeSpec
+from situs._src.tracing.type_spec import is_symbolic_tensor as is_symbolic_tensor
 from situs._src.tracing.type_spec import is_tensor as is_tensor
 from situs._src.v1.logging import get_logger as get_logger
 from situs._src.variables.creators import variable_creator_scope as variable_creator_scope

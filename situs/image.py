@@ -14,6 +14,8 @@ from situs._src.ops.image_codec import encode_jpeg as encode_jpeg
 from situs._src.ops.image_codec import encode_png as encode_png
 from situs._src.ops.image_codec import extract_jpeg_shape as extract_jpeg_shape
 from situs._src.ops.image_codec import is_jpeg as is_jpeg
+from situs._src.ops.image_codec import random_jpeg_quality as random_jpeg_quality
+from situs._src.ops.image_codec import stateless_random_jpeg_quality as stateless_random_jpeg_quality
 from situs._src.ops.image_color import adjust_brightness as adjust_brightness
 from situs._src.ops.image_color import adjust_contrast as adjust_contrast
 from situs._src.ops.image_color import convert_image_dtype as convert_image_dtype

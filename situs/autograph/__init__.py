@@ -5,6 +5,8 @@
 from situs._src.tracing.autograph.convert import convert as convert
 from situs._src.tracing.autograph.convert import do_not_convert as do_not_convert
 from situs._src.tracing.autograph.convert import is_converted as is_converted
+from situs._src.tracing.autograph.convert import set_verbosity as set_verbosity
 from situs._src.tracing.autograph.convert import to_code as to_code
 from situs._src.tracing.autograph.convert import to_graph as to_graph
+from situs._src.tracing.autograph.convert import trace as trace
 from situs.autograph import experimental as experimental

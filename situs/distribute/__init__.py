@@ -13,6 +13,7 @@ from situs._src.distribute.input import DistributedDataset as DistributedDataset
 from situs._src.distribute.input import DistributedIterator as DistributedIterator
 from situs._src.distribute.input import InputContext as InputContext
 from situs._src.distribute.input import InputOptions as InputOptions
+from situs._src.distribute.input import InputReplicationMode as InputReplicationMode
 from situs._src.distribute.multi_worker import MultiWorkerMirroredStrategy as MultiWorkerMirroredStrategy
 from situs._src.distribute.reduction import CrossDeviceOps as CrossDeviceOps
 from situs._src.distribute.reduction import HierarchicalCopyAllReduce as HierarchicalCopyAllReduce

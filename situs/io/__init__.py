@@ -22,6 +22,8 @@ from situs._src.ops.image_codec import extract_jpeg_shape as extract_jpeg_shape
 from situs._src.ops.image_codec import is_jpeg as is_jpeg
 from situs._src.ops.parse_example import FixedLenFeature as FixedLenFeature
 from situs._src.ops.parse_example import VarLenFeature as VarLenFeature
+from situs._src.ops.serialize import parse_tensor as parse_tensor
+from situs._src.ops.serialize import serialize_tensor as serialize_tensor
 from situs._src.ops.strings import decode_base64 as decode_base64
 from situs._src.ops.strings import encode_base64 as encode_base64
 from situs._src.ragged.parsing import FixedLenSequenceFeature as FixedLenSequenceFeature

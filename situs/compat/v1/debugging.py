@@ -2,6 +2,8 @@
 
 # Written by scripts/write_api.py: edit what the engine exports instead.
 
+from situs._src.ops.checks import is_non_decreasing as is_non_decreasing
+from situs._src.ops.checks import is_strictly_increasing as is_strictly_increasing
 from situs._src.ops.debug import Assert as Assert
 from situs._src.ops.debug import assert_all_finite_v1 as assert_all_finite
 from situs._src.ops.debug import assert_equal_v1 as assert_equal
@@ -26,6 +28,9 @@ from situs._src.ops.debug import assert_shapes as assert_shapes
 from situs._src.ops.debug import assert_type as assert_type
 from situs._src.ops.debug import check_numerics as check_numerics
 from situs._src.ops.debug import is_numeric_tensor as is_numeric_tensor
+from situs._src.ops.math import is_finite as is_finite
+from situs._src.ops.math import is_inf as is_inf
+from situs._src.ops.math import is_nan as is_nan
 from situs._src.placement.options import get_log as get_log_device_placement
 from situs._src.placement.options import set_log as set_log_device_placement
 from situs._src.v1.frontend import build_graphs as _build_graphs

@@ -25,6 +25,7 @@ from situs._src.base.dtype import uint64 as uint64
 from situs._src.ops.cast import cast as cast
 from situs._src.ops.cast import complex as complex
 from situs._src.ops.cast import saturate_cast as saturate_cast
+from situs._src.ops.strings import as_string as as_string
 from situs._src.v1.frontend import build_graphs as _build_graphs
 
 _build_graphs(globals())

@@ -8,7 +8,7 @@ from situs._src.v1.feature_columns.columns import (
 )
 from situs._src.v1.feature_columns.columns import categorical_column_with_identity as categorical_column_with_identity
 from situs._src.v1.feature_columns.columns import (
-    categorical_column_with_vocabulary_file as categorical_column_with_vocabulary_file,
+    categorical_column_with_vocabulary_file_v1 as categorical_column_with_vocabulary_file,
 )
 from situs._src.v1.feature_columns.columns import (
     categorical_column_with_vocabulary_list as categorical_column_with_vocabulary_list,

@@ -14,6 +14,7 @@ from situs._src.ops.image_codec import encode_jpeg as encode_jpeg
 from situs._src.ops.image_codec import encode_png as encode_png
 from situs._src.ops.image_codec import extract_jpeg_shape as extract_jpeg_shape
 from situs._src.ops.image_codec import is_jpeg as is_jpeg
+from situs._src.ops.image_codec import random_jpeg_quality as random_jpeg_quality
 from situs._src.ops.image_color import adjust_brightness as adjust_brightness
 from situs._src.ops.image_color import adjust_contrast as adjust_contrast
 from situs._src.ops.image_color import convert_image_dtype as convert_image_dtype
@@ -58,7 +59,7 @@ from situs._src.ops.image_resize import resize_images as resize
 from situs._src.ops.image_resize import resize_images as resize_images
 from situs._src.ops.image_resize import resize_nearest_neighbor as resize_nearest_neighbor
 from situs._src.ops.image_sampling import sample_distorted_bounding_box_v1 as sample_distorted_bounding_box
-from situs._src.ops.image_window import crop_and_resize as crop_and_resize
+from situs._src.ops.image_window import crop_and_resize_v1 as crop_and_resize
 from situs._src.ops.image_window import extract_image_patches as extract_image_patches
 from situs._src.ops.image_window import extract_patches as extract_patches
 from situs._src.ops.image_window import non_max_suppression as non_max_suppression

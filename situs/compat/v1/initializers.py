@@ -3,6 +3,7 @@
 # Written by scripts/write_api.py: edit what the engine exports instead.
 
 from situs._src.v1.frontend import build_graphs as _build_graphs
+from situs._src.v1.monitored.tables import tables_initializer as tables_initializer
 from situs._src.variables.collections import global_variables_initializer as global_variables
 from situs._src.variables.collections import local_variables_initializer as local_variables
 from situs._src.variables.collections import variables_initializer as variables

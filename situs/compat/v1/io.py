@@ -11,7 +11,7 @@ from situs._src.files.record_writer import TFRecordCompressionType as TFRecordCo
 from situs._src.files.record_writer import TFRecordOptions as TFRecordOptions
 from situs._src.files.record_writer import TFRecordWriter as TFRecordWriter
 from situs._src.ops.decode import decode_raw_v1 as decode_raw
-from situs._src.ops.decode_csv import decode_csv as decode_csv
+from situs._src.ops.decode_csv import decode_csv_v1 as decode_csv
 from situs._src.ops.image_codec import decode_and_crop_jpeg as decode_and_crop_jpeg
 from situs._src.ops.image_codec import decode_bmp as decode_bmp
 from situs._src.ops.image_codec import decode_gif as decode_gif
@@ -24,6 +24,9 @@ from situs._src.ops.image_codec import extract_jpeg_shape as extract_jpeg_shape
 from situs._src.ops.image_codec import is_jpeg as is_jpeg
 from situs._src.ops.parse_example import FixedLenFeature as FixedLenFeature
 from situs._src.ops.parse_example import VarLenFeature as VarLenFeature
+from situs._src.ops.queue_base import QueueBase as QueueBase
+from situs._src.ops.serialize import parse_tensor as parse_tensor
+from situs._src.ops.serialize import serialize_tensor as serialize_tensor
 from situs._src.ops.strings import decode_base64 as decode_base64
 from situs._src.ops.strings import encode_base64 as encode_base64
 from situs._src.ragged.parsing import FixedLenSequenceFeature as FixedLenSequenceFeature
@@ -32,7 +35,11 @@ from situs._src.ragged.parsing import parse_example_v1 as parse_example
 from situs._src.ragged.parsing import parse_sequence_example as parse_sequence_example
 from situs._src.ragged.parsing import parse_single_example_v1 as parse_single_example
 from situs._src.ragged.parsing import parse_single_sequence_example as parse_single_sequence_example
+from situs._src.v1.default_graph_queues import PaddingFIFOQueue as PaddingFIFOQueue
+from situs._src.v1.default_graph_queues import PriorityQueue as PriorityQueue
+from situs._src.v1.default_graph_queues import RandomShuffleQueue as RandomShuffleQueue
 from situs._src.v1.frontend import build_graphs as _build_graphs
+from situs._src.v1.queues.input import match_filenames_once as match_filenames_once
 from situs.io import gfile as gfile
 
 _build_graphs(globals())

@@ -7,6 +7,7 @@ from situs._src.v1.frontend import build_graphs as _build_graphs
 from situs.compat.v1.contrib import eager as eager
 from situs.compat.v1.contrib import framework as framework
 from situs.compat.v1.contrib import layers as layers
+from situs.compat.v1.contrib import learn as learn
 from situs.compat.v1.contrib import legacy_seq2seq as legacy_seq2seq
 from situs.compat.v1.contrib import rnn as rnn
 from situs.compat.v1.contrib import seq2seq as seq2seq

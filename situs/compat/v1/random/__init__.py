@@ -33,5 +33,6 @@ from situs._src.variables.generator import Generator as Generator
 from situs._src.variables.generator import create_rng_state as create_rng_state
 from situs._src.variables.generator import get_global_generator as get_global_generator
 from situs._src.variables.generator import set_global_generator as set_global_generator
+from situs.compat.v1.random import experimental as experimental
 
 _build_graphs(globals())
