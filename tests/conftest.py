@@ -22,6 +22,7 @@ if not os.environ.get("SITUS_TEST_CARD"):
     os.environ["SITUS_VIRTUAL_GPUS"] = "4x2GiB"
 os.environ["SITUS_VERIFY"] = "1"
 os.environ["SITUS_COSTS"] = str(Path(tempfile.mkdtemp(prefix="situs-tests-")) / "costs.json")  # not the user's
+os.environ["SITUS_COMPILE_CACHE"] = "0"  # each test compiles, or does not, by itself
 os.environ.pop("CUDA_VISIBLE_DEVICES", None)
 
 import pytest

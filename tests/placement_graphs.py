@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import itertools
 import random
+from dataclasses import replace
 from pathlib import Path
 
-from situs._src.placement.search.problem import Device, Link, Node, Problem, Tensor
+from situs._src.placement.search.problem import Device, Link, Node, Objective, Problem, Tensor
+from situs._src.placement.search.simulate import simulate
 
 PUBLISHED = Path(__file__).parent.parent.parent / "shared" / "placement_inputs"
 
@@ -58,7 +60,23 @@ def random_problem(seed: int, most: int = 12, devices: int = 3) -> Problem:
             takers = chance.sample(range(i + 1, count), min(chance.randrange(4), count - i - 1))
             hop = chance.random() if chance.random() < 0.2 else None
             tensors.append(Tensor(i, float(chance.randrange(10)), tuple(sorted(takers)), hop))
-    return Problem(tuple(nodes), tuple(tensors), every, tuple(links))
+    found = Problem(tuple(nodes), tuple(tensors), every, tuple(links))
+    return found if chance.random() < 0.6 else ordered(found, chance)
+
+
+def ordered(problem: Problem, chance: random.Random) -> Problem:
+    """The problem with someone who orders calls, one by one unless all of them can be recorded together."""
+    recordings = [chance.choice([None, "one", "one", "other"]) for _ in problem.devices]
+    devices = [
+        replace(device, processor=chance.choice([device.name, None]), recording=None if device.is_host else recording)
+        for device, recording in zip(problem.devices, recordings, strict=True)
+    ]
+    nodes = []
+    for node in problem.nodes:
+        times = tuple(0.0 if device.is_host else chance.random() * 2 for device in devices)
+        nodes.append(replace(node, ordering=times if chance.random() < 0.8 else ()))
+    orderer = chance.choice(["the orderer", devices[-1].processor or "bus"])
+    return replace(problem, nodes=tuple(nodes), devices=tuple(devices), orderer=orderer)
 
 
 def layered(count: int, gpus: int = 4, seed: int = 0, memory: float | None = None) -> Problem:
@@ -107,3 +125,32 @@ def tight_problem(seed: int, most: int = 7) -> Problem:
     pairs = itertools.permutations(range(width), 2)
     links = tuple(Link(a, b, chance.random(), 0.05, ("bus",) if chance.random() < 0.3 else ()) for a, b in pairs)
     return Problem(tuple(nodes), tuple(tensors), devices, links)
+
+
+def planted_problem(seed: int, objective: Objective) -> tuple[Problem, dict[str, str]]:
+    """A problem with a placement in which every device is exactly full: stretches of an order, or at random.
+
+    Sizes are whole numbers, or any numbers, whose sums depend on the order in which they are added.
+    """
+    chance = random.Random(seed)
+    count, width = chance.choice([12, 20, 60]), chance.choice([2, 3, 5])
+    names = [f"GPU:{d}" for d in range(width)]
+    is_whole, is_random = count > 20 or chance.random() < 0.5, chance.random() < 0.5
+    where, now = [], 0
+    for _ in range(count):
+        now = chance.randrange(width) if is_random else min(width - 1, now + (chance.random() < width / count))
+        where.append(now)
+    nodes = []
+    for i, d in enumerate(where):
+        size = float(chance.randint(1, 100)) if is_whole else chance.random()
+        others = {e for e in range(width) if chance.random() < 0.2}
+        allowed = tuple(sorted({d} | others)) if chance.random() < 0.2 else None
+        group = f"{d}" if chance.random() < 0.1 else None
+        nodes.append(Node(f"n{i}", tuple(chance.random() for _ in names), size, 0.0, group, allowed))
+    takers = {i: tuple(sorted(chance.sample(range(i + 1, count), min(2, count - i - 1)))) for i in range(count)}
+    tensors = tuple(Tensor(i, 0.0, found) for i, found in takers.items() if found)
+    links = tuple(Link(a, b, 0.01) for a, b in itertools.permutations(range(width), 2))
+    free = Problem(tuple(nodes), tensors, tuple(Device(name, "GPU") for name in names), links)
+    placement = {node.name: names[d] for node, d in zip(nodes, where, strict=True)}
+    peak = simulate(free, placement, objective).peak
+    return replace(free, devices=tuple(Device(name, "GPU", peak[name]) for name in names)), placement

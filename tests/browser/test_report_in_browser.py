@@ -146,6 +146,13 @@ def test_the_wheel_zooms_and_a_click_shows_the_event(shown):
     page = shown(small())
     x, y, wide, _ = box(page, ".timeline-canvas canvas")
     before = page.run(f"{REPORT}.timeline.view[1] - {REPORT}.timeline.view[0]")
+    page.run("situs.scrolled = performance.now() + 1e6")  # the page is being scrolled, which goes on
+    page.mouse("mouseWheel", x + wide / 2, y + 40, deltaX=0, deltaY=-120)
+    page.settle()
+    assert page.run(f"{REPORT}.timeline.view[1] - {REPORT}.timeline.view[0]") == before
+    page.run("situs.scrolled = undefined")
+    x, y, wide, _ = box(page, ".timeline-canvas canvas")
+    page.wait_for("performance.now() - (situs.scrolled ?? 0) > 350")
     page.mouse("mouseWheel", x + wide / 2, y + 40, deltaX=0, deltaY=-120)
     page.wait_for(f"{REPORT}.timeline.view[1] - {REPORT}.timeline.view[0] < {before}")
     page.run(f"{REPORT}.timeline.show(0, {REPORT}.end)")
@@ -208,7 +215,7 @@ def test_tables_sort_and_filter(shown):
     page.type("model.py:299")
     assert page.run(rows) == ["model.py:299"]
     page.type(" nothing")
-    assert page.run("document.querySelector('#ops-table tbody').textContent") == "Nothing like that."
+    assert page.run("document.querySelector('#ops-table tbody').textContent") == "No matches."
 
 
 def test_two_reports_are_side_by_side(shown):
@@ -229,6 +236,28 @@ def test_it_fits_a_phone_and_the_dark(shown, width, dark):
     assert page.run("document.documentElement.scrollWidth") <= width
     paper = page.run("getComputedStyle(document.body).backgroundColor")
     assert (sum(map(int, paper[4:-1].split(","))) < 120) == dark
+
+
+def test_long_names_and_many_workers_fit_a_phone(shown):
+    data = small(title="a_scope_with_a_name/" * 12)
+    data["graphs"][0]["reductions"] = ["12 values reduced at gradients/sequential_1/dense_1/AddN on GPU:0: 17416 bytes"]
+    data["lanes"][-1]["name"] = "worker 12 GPU:1 · other threads of the program"
+    page = shown(data, width=390, height=844)
+    assert page.run("document.documentElement.scrollWidth") <= 390
+    cut = page.run(
+        "[...document.querySelectorAll('.lane span:last-child')].filter(each => each.scrollWidth > each.clientWidth"
+        " && getComputedStyle(each).textOverflow !== 'ellipsis').length"
+    )
+    assert cut == 0
+
+
+def test_a_table_without_rows_is_one_sentence(shown):
+    data = small()
+    data["placements"] = []
+    page = shown(data)
+    assert page.run("document.querySelector('#placement-table tbody').innerText").startswith("Every op ran where")
+    assert page.run("document.querySelector('#placement-table thead').hidden")
+    assert not page.run("document.querySelector('#ops-table thead').hidden")
 
 
 def test_a_screen_reader_finds_names_for_what_it_can_use(shown):

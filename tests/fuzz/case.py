@@ -8,6 +8,9 @@ from pathlib import Path
 from random import Random
 from typing import Any, Protocol
 
+SECONDS = 5.0  # that a case may take
+IN_OWN = 120.0  # one that starts a process of its own, on a machine with other work
+
 
 @dataclass(frozen=True)
 class Case:
@@ -20,6 +23,7 @@ class Case:
     run: Callable[[], Any]
     reads: Path | None = None
     plain: bool = False
+    seconds: float = SECONDS
 
 
 class Target(Protocol):

@@ -22,7 +22,6 @@ from typing import Any
 from situs.errors import SitusError
 from tests.fuzz.case import Case
 
-SECONDS = 5.0
 MEMORY = 2**30
 _OURS = re.compile(r"/(situs|tests)/")
 _VARIABLE = re.compile(r"'[^']*'|\"[^\"]*\"|[-\d.]+|\b0x\w+")
@@ -41,11 +40,11 @@ class HangError(BaseException):
     """The time of a case is over; no ``except Exception`` catches it."""
 
 
-def judge(case: Case, seconds: float = SECONDS) -> Verdict:
-    """Runs a case and says how it ended; after some seconds it hangs."""
+def judge(case: Case, seconds: float = 0.0) -> Verdict:
+    """Runs a case and says how it ended; after its seconds, or these if they are more, it hangs."""
     before = _content(case.reads)
     memory = _most_memory()
-    verdict = _tried(case, seconds)
+    verdict = _tried(case, max(case.seconds, seconds))
     if _most_memory() - memory > MEMORY:
         return Verdict("memory", True, f"{(_most_memory() - memory) / 2**30:.1f} GiB more; {verdict.error}")
     if not verdict.finding and _content(case.reads) != before:

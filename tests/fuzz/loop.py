@@ -25,7 +25,7 @@ from tests.fuzz.judge import judge
 from tests.fuzz.targets import TARGETS
 
 SAVED_EVERY = 2.0  # seconds
-STUCK = 60.0  # seconds after which a case that cannot be interrupted ends the process
+STUCK = 60.0  # seconds besides its own after which a case that cannot be interrupted ends the process
 ADDRESSES = 6 * 2**30  # bytes of address space that a target may ask for; libraries reserve a part of it
 SHOWN = 2000  # characters of a case
 
@@ -65,7 +65,7 @@ def _limit_memory() -> None:
 
 
 def _count(counts: dict[str, Any], number: int, case: Case) -> None:
-    faulthandler.dump_traceback_later(STUCK, exit=True, file=sys.__stderr__)
+    faulthandler.dump_traceback_later(case.seconds + STUCK, exit=True, file=sys.__stderr__)
     verdict = judge(case)
     faulthandler.cancel_dump_traceback_later()
     counts["executions"] += 1

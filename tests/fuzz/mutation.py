@@ -7,9 +7,11 @@ True
 
 from __future__ import annotations
 
+import copy
 import re
 from collections.abc import Sequence
 from random import Random
+from typing import Any
 
 NUMBERS = [
     *("0", "-1", "1", "255", "65536", "2147483647", "-2147483648", "4294967296", "9223372036854775807"),
@@ -154,3 +156,56 @@ def _as_text(random: Random, content: bytes, other: bytes) -> bytes:
 
 
 _BYTE_CHANGES = (_flip, _flip, _cut, _head, _join, _overwrite, _overwrite, _grow, _as_text)
+
+# Data of JSON.
+
+_LEAVES: list[Any] = [
+    *(None, True, "", 0, -1, 1, 2**31, 2**63, -(2**63), 10**400, 1e308, float("nan"), float("inf"), -0.5),
+    *("</script><script>alert(1)</script>", "\u2028", "\udcff", "../../etc/passwd", "__proto__", "constructor"),
+    *("a" * 5000, [], {}, [[]], [None], {"": None}, "NaN", "0", [0] * 1000, {"__proto__": {"x": 1}}),
+]
+
+
+def mutated_data(random: Random, data: Any) -> Any:
+    """Data of JSON with one to four of its parts changed, taken out, doubled, moved, or nested deep; a new copy."""
+    data = copy.deepcopy(data)
+    for _ in range(random.choice((1, 1, 1, 2, 2, 3, 4))):
+        holder, key = _place(random, data)
+        if holder is None:
+            continue
+        change = random.randrange(7)
+        if change == 0 and isinstance(holder, dict):
+            del holder[key]
+        elif change == 0:
+            holder.pop(key)
+        elif change == 1 and isinstance(holder, list):
+            holder.insert(key, copy.deepcopy(holder[key]))
+        elif change == 2:
+            other, there = _place(random, data)
+            holder[key] = copy.deepcopy(other[there]) if other is not None else None
+        elif change == 3:
+            holder[key] = _nested(random, holder[key])
+        elif change == 4 and type(holder[key]) in (int, float) and abs(holder[key]) < 2**64:
+            holder[key] = random.choice((holder[key] + 1, -holder[key], holder[key] * 1_000_003, holder[key] / 7))
+        elif change == 5 and isinstance(holder, dict):
+            holder[random.choice([leaf for leaf in _LEAVES if isinstance(leaf, str)])] = holder.pop(key)
+        else:
+            holder[key] = copy.deepcopy(random.choice(_LEAVES))
+    return data
+
+
+def _place(random: Random, data: Any) -> tuple[Any, Any]:
+    """A part of the data: what holds it, and where there; (None, None) if the data has no parts."""
+    holder, key = None, None
+    while isinstance(data, (dict, list)) and data:
+        holder, key = data, random.choice(sorted(data)) if isinstance(data, dict) else random.randrange(len(data))
+        data = holder[key]
+        if random.random() < 0.25:
+            break
+    return holder, key
+
+
+def _nested(random: Random, value: Any) -> Any:
+    for _ in range(random.choice((1, 3, 400))):
+        value = [value] if random.random() < 0.5 else {"a": value}
+    return value

@@ -1,4 +1,4 @@
-"""16 threads on one session, then 16 threads on eager ops: random work, each result checked against NumPy.
+"""16 threads on one session, then on eager ops, then on everything at once: each result checked against NumPy.
 
     python -m tests.fuzz threads --minutes 5        five minutes each
 
@@ -9,18 +9,24 @@ from __future__ import annotations
 
 import faulthandler
 import gc
+import json
 import logging
+import os
 import sys
 import threading
 import time
 import traceback
 from collections.abc import Callable
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any, Protocol
 
 import numpy as np
 
 import situs as tf
 import situs.compat.v1 as v1
+from situs._src.report import schema
+from tests.fuzz.targets.reports import problem
 
 THREADS = 16
 STUCK = 60.0  # seconds that a thread may take to end after the others
@@ -38,10 +44,10 @@ class Program(Protocol):
 
 
 def main(minutes: float, seed: int) -> int:
-    """Runs both programs; 1 if anything was wrong."""
+    """Runs all programs; 1 if anything was wrong."""
     logging.disable()  # functions are traced more often than is good for them, on purpose
     wrong = 0
-    for make in (SessionProgram, EagerProgram):
+    for make in (SessionProgram, EagerProgram, MixedProgram):
         wrong += run(make, 60 * minutes, seed)
     return 1 if wrong else 0
 
@@ -49,9 +55,10 @@ def main(minutes: float, seed: int) -> int:
 def run(make: Callable[[], Program], seconds: float, seed: int) -> int:
     """Runs one program, and prints what came of it; returns the number of failures."""
     _warm_up(make)
-    before = _held(make is EagerProgram)
+    eager = make is not SessionProgram
+    before = _held(eager)
     jobs, failures = _worked(make(), seconds, seed)
-    after = _held(make is EagerProgram)
+    after = _held(eager)
     failures += [f"memory: {before} before, {after} after"] if after != before else []
     print(f"{make.__name__}: {THREADS} threads, {seconds / 60:.1f} minutes, {jobs} jobs, {len(failures)} failures")
     print("\n".join(failures[:5]), flush=True)
@@ -360,3 +367,76 @@ class EagerProgram:
         made = [int(variable) for variable in self.shared]
         if made != self.tally.values.tolist():
             raise AssertionError(f"counted {self.tally.values}, found {made}")
+
+
+class MixedProgram:
+    """Sessions, functions that the dynamic placer places, plans, explanations, reports and forks, all at once."""
+
+    def __init__(self) -> None:
+        self.graph = v1.Graph()
+        with self.graph.as_default(), v1.device("/gpu:0"):
+            self.x = v1.placeholder(v1.float32, [None, 4])
+            self.y = v1.reduce_sum(v1.nn.relu(self.x), axis=1)
+        self.session = v1.Session(graph=self.graph)
+        self.placed = tf.function(lambda x: tf.reduce_sum(tf.nn.relu(x) * 2.0), placer="dynamic")
+        self.problem = problem()
+        self.folder = TemporaryDirectory()
+        self.works = [self.run, self.place, self.plan, self.explain, self.report, self.fork]
+
+    def _rows(self, rng: Rng) -> Any:
+        return rng.standard_normal((rng.integers(1, 6), 4)).astype(np.float32)
+
+    def run(self, rng: Rng) -> None:
+        """A session."""
+        rows = self._rows(rng)
+        _near(self.session.run(self.y, {self.x: rows}), np.maximum(rows, 0).sum(1))
+
+    def place(self, rng: Rng) -> None:
+        """A function that is placed anew while others run it."""
+        rows = self._rows(rng)
+        _near(self.placed(tf.constant(rows)).numpy(), np.maximum(rows, 0).sum() * 2)
+
+    def plan(self, rng: Rng) -> None:
+        """A plan that all threads write to one file, and read."""
+        placement = {node.name: f"GPU:{rng.integers(2)}" for node in self.problem.nodes}
+        path = f"{self.folder.name}/plan.json"
+        tf.placement.plan_of(self.problem, placement).save(path)
+        found = tf.placement.load_plan(path)
+        if set(found.placement) != set(placement):
+            raise AssertionError(f"{found.placement} is no plan of the problem")
+
+    def explain(self, rng: Rng) -> None:
+        """What ran last."""
+        tf.ones([2]) + 1.0
+        if not str(tf.explain(3)):
+            raise AssertionError("nothing was explained")
+
+    def report(self, rng: Rng) -> None:
+        """A report among others, written to a file that all threads write."""
+        path = f"{self.folder.name}/report.json"
+        with tf.report(path) as report:
+            tf.matmul(tf.ones([2, 2]), tf.ones([2, 2]))
+        names = report.to_json()["strings"]
+        if "MatMul" not in names:
+            raise AssertionError(f"no MatMul among {names[:20]}")
+        schema.read(json.loads(Path(path).read_text()), path)
+
+    def fork(self, rng: Rng) -> None:
+        """A child in the middle of all this, which computes by itself."""
+        if rng.integers(20):
+            return self.run(rng)
+        child = os.fork()
+        if not child:
+            os._exit(0 if float(tf.reduce_sum(tf.ones([3, 3]) * 2.0)) == 18.0 else 1)
+        _, status = os.waitpid(child, 0)
+        if status:
+            raise AssertionError(f"a child ended with {status}")
+        return None
+
+    def finish(self) -> None:
+        """Nothing is left but the files."""
+        self.session.close()
+        left = sorted(path.name for path in Path(self.folder.name).iterdir())
+        self.folder.cleanup()
+        if not {"plan.json", "report.json"} >= set(left):
+            raise AssertionError(f"{left} are left")

@@ -27,8 +27,11 @@ pynvml.nvmlInit()
 card = pynvml.nvmlDeviceGetHandleByIndex(0)
 MIB = 2**20
 def used():
-    time.sleep(0.2)
-    return pynvml.nvmlDeviceGetMemoryInfo(card).used
+    now, before = pynvml.nvmlDeviceGetMemoryInfo(card).used, None
+    while now != before:  # the driver takes its time to give back what a process had
+        time.sleep(0.05)
+        now, before = pynvml.nvmlDeviceGetMemoryInfo(card).used, now
+    return now
 TOTAL = pynvml.nvmlDeviceGetMemoryInfo(card).total
 BEFORE = used()
 def taken(): return used() - BEFORE
@@ -64,10 +67,10 @@ ROWS = [
     Row("map all", "nothing; 1 GiB held; `release_memory()`", SITUS + HOLD + RELEASE),
     Row("growth", "`set_memory_growth`; one op", SITUS + GROWTH + USE),
     Row("growth", "`set_memory_growth`; 1 GiB held", SITUS + GROWTH + HOLD),
-    Row("growth", "`set_memory_growth`; 1 GiB let go", SITUS + GROWTH + HOLD + "del kept\n"),
+    Row("growth", "`set_memory_growth`; 1 GiB freed", SITUS + GROWTH + HOLD + "del kept\n"),
     Row(
         "growth",
-        "`set_memory_growth`; 1 GiB let go; `release_memory()`",
+        "`set_memory_growth`; 1 GiB freed; `release_memory()`",
         SITUS + GROWTH + HOLD + "del kept\n" + RELEASE,
     ),
     Row("fraction", "`set_per_process_memory_fraction(0.4)`; one op", SITUS + FRACTION + USE),
@@ -165,7 +168,9 @@ def _go(process: subprocess.Popen[str]) -> None:
 
 def main() -> None:
     """Prints the table."""
-    print("| policy | what the program asks for and does | NVML, this process | share | taken for tensors | tensors |")
+    print(
+        "| policy | what the program asks for and does | NVML, this process | share | reserved for tensors | tensors |"
+    )
     print("|---|---|---|---|---|---|")
     for row in ROWS:
         _print_row(row.policy, row.asked, measure(row.program))

@@ -26,8 +26,8 @@ import situs as tf
 """
 
 
-def test_listing_devices_maps_no_memory(run_python):
-    out = run_python(
+def test_listing_devices_maps_no_memory(run_forked):
+    out = run_forked(
         MEMORY + "from situs.python.client import device_lib\n"
         "tf.config.list_physical_devices(); tf.config.list_logical_devices(); print(device_lib.list_local_devices())\n"
         "print(tf.test.is_gpu_available(), tf.test.gpu_device_name()); print('grew', used() - before)"
@@ -37,8 +37,8 @@ def test_listing_devices_maps_no_memory(run_python):
     assert float(out.split("grew")[1]) < 1
 
 
-def test_code_without_a_device_runs_on_the_card(run_python):
-    out = run_python(
+def test_code_without_a_device_runs_on_the_card(run_forked):
+    out = run_forked(
         "import situs as tf\ntf.debugging.set_log_device_placement(True)\n"
         "a = tf.constant([1.0, 2.0, 3.0, 4.0, 5.0, 6.0], shape=[2, 3], name='a')\n"
         "b = tf.constant([1.0, 2.0, 3.0, 4.0, 5.0, 6.0], shape=[3, 2], name='b')\n"
@@ -50,13 +50,13 @@ def test_code_without_a_device_runs_on_the_card(run_python):
     )
 
 
-def test_a_card_that_is_not_there_is_the_seeds_error(run_python):
-    out = run_python("import situs as tf\nwith tf.device('/device:GPU:99'): tf.constant([1.0])", fails=True)
+def test_a_card_that_is_not_there_is_the_seeds_error(run_forked):
+    out = run_forked("import situs as tf\nwith tf.device('/device:GPU:99'): tf.constant([1.0])", fails=True)
     assert f"Error copying tensor to device: {LOCAL}/device:GPU:99. {LOCAL}/device:GPU:99 unknown device." in out
 
 
-def test_towers_on_one_card_split_in_four(run_python):
-    out = run_python(
+def test_towers_on_one_card_split_in_four(run_forked):
+    out = run_forked(
         "import situs as tf\ngpu = tf.config.list_physical_devices('GPU')[0]\n"
         "quarter = tf.config.LogicalDeviceConfiguration(memory_limit=512)\n"
         "tf.config.set_logical_device_configuration(gpu, [quarter] * 4)\n"
@@ -76,8 +76,8 @@ def test_towers_on_one_card_split_in_four(run_python):
     assert "over the limit" in out
 
 
-def test_integers_are_really_on_the_card_and_shapes_on_the_host(run_python):
-    out = run_python(
+def test_integers_are_really_on_the_card_and_shapes_on_the_host(run_forked):
+    out = run_forked(
         "import situs as tf\na = tf.constant([[1, 2]]) + 1\nprint(a._value.device, a.device)\n"
         "s = tf.shape(a)\nprint(s._value.device, s.device)\nprint(tf.matmul(a, [[1], [1]]).device)"
     )
@@ -88,8 +88,8 @@ def test_integers_are_really_on_the_card_and_shapes_on_the_host(run_python):
     ]
 
 
-def test_memory_is_shared_with_pytorch(run_python):
-    out = run_python(
+def test_memory_is_shared_with_pytorch(run_forked):
+    out = run_forked(
         "import torch, situs as tf\nt = torch.arange(4., device='cuda')\nours = tf.experimental.dlpack.from_dlpack(t)\n"
         "print(ours.device, torch.from_dlpack(ours).data_ptr() == t.data_ptr(), (ours + 1.0).numpy())"
     )
@@ -104,14 +104,14 @@ def test_memory_is_shared_with_pytorch(run_python):
         ("tf.config.gpu.set_per_process_memory_growth()", 0.0, 0.02),
     ],
 )
-def test_memory_policies_take_what_they_say(run_python, setting, low, high):
-    out = run_python(MEMORY + f"{setting}\ntf.add(1.0, 2.0)\nprint((used() - before) / total(), before / total())")
+def test_memory_policies_take_what_they_say(run_forked, setting, low, high):
+    out = run_forked(MEMORY + f"{setting}\ntf.add(1.0, 2.0)\nprint((used() - before) / total(), before / total())")
     share, before = map(float, out.split())
     assert low * (1 - before) <= share <= high
 
 
-def test_running_out_is_an_error_and_the_program_goes_on(run_python):
-    out = run_python(
+def test_running_out_is_an_error_and_the_program_goes_on(run_forked):
+    out = run_forked(
         "import situs as tf\ntf.config.gpu.set_per_process_memory_fraction(0.1)\n"
         "for _ in range(3):\n"
         "  try: tf.zeros([2**35])\n"
@@ -121,8 +121,8 @@ def test_running_out_is_an_error_and_the_program_goes_on(run_python):
     assert out == "OOM when\n" * 3 + "3.0\n"
 
 
-def test_cpu_and_card_agree(run_python):
-    out = run_python(
+def test_cpu_and_card_agree(run_forked):
+    out = run_forked(
         "import numpy as np, situs as tf\nx = np.random.default_rng(0).normal(size=(64, 32)).astype('float32')\n"
         "def f():\n"
         "  h = tf.nn.relu(tf.matmul(x, x, transpose_b=True))\n"

@@ -156,3 +156,214 @@ print("done")
 """
     )
     assert run_python(program).strip().endswith("done")
+
+
+SPLIT = """
+card = tf.config.list_physical_devices("GPU")[0]
+parts = [tf.config.LogicalDeviceConfiguration(memory_limit=LIMIT) for _ in range(2)]
+tf.config.set_logical_device_configuration(card, parts)
+"""
+
+# A step of two layers and Adam, by a strategy, and what has been recorded of it.
+STEPS = """
+import torch
+from situs._src.runtime.run.cuda_graph import CAPTURED_AFTER
+
+
+def stepping(strategy, width=64, rows=32):
+    with strategy.scope():
+        tf.keras.utils.set_random_seed(0)
+        layers = [tf.keras.layers.Dense(width, "relu"), tf.keras.layers.Dense(width, "relu"), tf.keras.layers.Dense(1)]
+        model = tf.keras.Sequential([tf.keras.Input((8,)), *layers])
+        optimizer = tf.keras.optimizers.Adam(0.001)
+        optimizer.build(model.trainable_variables)
+
+    def replica_step(x, y):
+        with tf.GradientTape() as tape:
+            loss = tf.reduce_sum(tf.square(model(x, training=True) - y)) / rows
+        gradients = tape.gradient(loss, model.trainable_variables)
+        optimizer.apply_gradients(zip(gradients, model.trainable_variables, strict=True))
+        return loss
+
+    step = tf.function(lambda x, y: strategy.reduce("SUM", strategy.run(replica_step, (x, y)), axis=None))
+    x = np.random.default_rng(0).normal(size=(rows, 8)).astype("float32")
+    data = tf.data.Dataset.from_tensor_slices((x, x.sum(1, keepdims=True))).batch(rows)
+    (batch,) = list(strategy.experimental_distribute_dataset(data))
+    return step, batch, model
+
+
+def captures(step):
+    made = [each for traced in step._graphs for each in traced._programs.values()]
+    return [each._program._capturing.captured for each in made if each._program._capturing is not None]
+"""
+
+
+def test_a_mirrored_step_over_two_logical_devices_is_recorded(run_python: RunPython) -> None:
+    """Its losses and weights are those of one device, before it is recorded and for 20 steps after."""
+    program = (
+        TRAINING
+        + SPLIT.replace("LIMIT", "2048")
+        + STEPS
+        + """
+RUNS = CAPTURED_AFTER + 20
+mirrored = tf.distribute.MirroredStrategy(["/gpu:0", "/gpu:1"])
+step, batch, model = stepping(mirrored)
+found = [float(step(*batch)) for _ in range(RUNS)]
+(captured,) = captures(step)
+assert captured is not None and captured.replays == 20, captured
+assert [device.short_name for device in captured._parts.devices] == ["GPU:0", "GPU:1"]
+other, one_batch, one_model = stepping(tf.distribute.OneDeviceStrategy("/gpu:0"))
+expected = [float(other(*one_batch)) for _ in range(RUNS)]
+np.testing.assert_allclose(found, expected, rtol=1e-5)
+for mine, theirs in zip(model.trainable_variables, one_model.trainable_variables, strict=True):
+    np.testing.assert_allclose(mine.numpy(), theirs.numpy(), rtol=1e-4, atol=1e-5)
+np.testing.assert_allclose([float(step(*batch))], [float(other(*one_batch))], rtol=1e-5)
+print("done")
+"""
+    )
+    assert run_python(program).strip().endswith("done")
+
+
+def test_a_copy_that_has_to_be_made_is_recorded(run_python: RunPython) -> None:
+    """The value of a variable goes to the other device, and the variable changes before it is used there."""
+    program = (
+        TRAINING
+        + SPLIT.replace("LIMIT", "2048")
+        + """
+with tf.device("/gpu:0"):
+    v = tf.Variable(tf.zeros([2**20]))
+
+
+@tf.function
+def step(x):
+    with tf.device("/gpu:0"):
+        old = v.read_value()
+    with tf.device("/gpu:1"):
+        seen = tf.identity(old)
+    with tf.device("/gpu:0"):
+        y = x
+        for _ in range(8):
+            y = y * 1.0
+        v.assign_add(y)
+    with tf.device("/gpu:1"):
+        for _ in range(8):
+            seen = seen + 1.0
+        return tf.reduce_min(seen), tf.reduce_max(seen)
+
+
+with tf.device("/gpu:0"):
+    x = tf.ones([2**20])
+for number in range(40):
+    least, most = step(x)
+    assert float(least) == float(most) == number + 8.0, (number, float(least), float(most))
+made = [each for traced in step._graphs for each in traced._programs.values()]
+(captured,) = [each._program._capturing.captured for each in made]
+assert captured.replays == 20 and len(captured._parts.devices) == 2
+print("done")
+"""
+    )
+    assert run_python(program).strip().endswith("done")
+
+
+def test_kernels_of_two_replicas_run_side_by_side(run_python: RunPython) -> None:
+    program = (
+        TRAINING
+        + SPLIT.replace("LIMIT", "8192")
+        + STEPS
+        + """
+step, batch, _ = stepping(tf.distribute.MirroredStrategy(["/gpu:0", "/gpu:1"]), width=2048, rows=256)
+for _ in range(CAPTURED_AFTER + 5):
+    step(*batch)
+assert captures(step)[0].replays == 5
+with torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CUDA]) as profiled:
+    step(*batch)
+    torch.cuda.synchronize()
+times = [event.time_range for event in profiled.events() if event.device_type.name == "CUDA"]
+beside = sum(any(other.start < each.start < other.end for other in times) for each in times)
+assert beside > 0, len(times)
+print("done")
+"""
+    )
+    assert "done" in run_python(program).splitlines()  # the profiler may have a warning to say after it
+
+
+def test_limits_of_logical_devices_hold_when_steps_are_recorded(run_python: RunPython) -> None:
+    """What a recorded step keeps is counted for each device, what does not fit is refused, and a capture makes room."""
+    program = (
+        TRAINING
+        + SPLIT.replace("LIMIT", "512")
+        + STEPS
+        + """
+step, batch, _ = stepping(tf.distribute.MirroredStrategy(["/gpu:0", "/gpu:1"]), width=2048, rows=256)
+usage = lambda: [tf.config.experimental.get_memory_info(f"GPU:{n}")["current"] for n in range(2)]
+for _ in range(CAPTURED_AFTER):
+    step(*batch)
+before = usage()
+for _ in range(5):
+    first = float(step(*batch))
+(captured,) = captures(step)
+assert captured.replays == 5 and captured.memory.is_held
+kept = [b - a for a, b in zip(before, usage())]
+assert all(each > 2**20 for each in kept), kept
+del captured
+for name in ("/gpu:0", "/gpu:1"):
+    with tf.device(name):
+        try:
+            too_much = tf.zeros([600 * 2**18])
+            raise SystemExit("600 MiB fitted into 512")
+        except tf.errors.ResourceExhaustedError as error:
+            assert f"GPU:{name[-1]}" in str(error), error
+# As much as is left when the capture is given back, and not while it is there.
+with tf.device("/gpu:1"):
+    large = tf.zeros([(512 * 2**20 - before[1] - 2**19) // 4])
+assert captures(step) == [None]
+del large
+assert np.isfinite(float(step(*batch)))
+print("done")
+"""
+    )
+    assert run_python(program).strip().endswith("done")
+
+
+def test_nccl_of_one_process(run_python: RunPython) -> None:
+    """A cluster of one that asks for NCCL: sums, a step and a gather go through it."""
+    program = (
+        TRAINING
+        + """
+import json
+import os
+import socket
+
+with socket.socket() as free:
+    free.bind(("127.0.0.1", 0))
+    port = free.getsockname()[1]
+os.environ["TF_CONFIG"] = json.dumps(
+    {"cluster": {"worker": [f"127.0.0.1:{port}"]}, "task": {"type": "worker", "index": 0}}
+)
+kinds = tf.distribute.experimental.CommunicationImplementation
+options = tf.distribute.experimental.CommunicationOptions(implementation=kinds.NCCL)
+strategy = tf.distribute.MultiWorkerMirroredStrategy(communication_options=options)
+assert strategy.num_replicas_in_sync == 1
+assert strategy.extended.worker_devices[0].endswith("GPU:0")
+
+
+def summed():
+    given = [tf.range(5, dtype=tf.float32), tf.ones([3], tf.int32), tf.ones([2**20], tf.float16)]
+    return tf.distribute.get_replica_context().all_reduce("SUM", given)
+
+
+from situs._src.distribute import workers
+
+for call in (lambda: strategy.run(summed), tf.function(lambda: strategy.run(summed))):
+    floats, integers, halves = call()
+    assert floats.numpy().tolist() == [0.0, 1.0, 2.0, 3.0, 4.0] and floats.device.endswith("GPU:0")
+    assert integers.numpy().tolist() == [1, 1, 1]
+    assert halves.numpy().min() == halves.numpy().max() == 1.0
+assert "NCCL" in type(workers.joined()._nccl).__name__
+gathered = strategy.gather(tf.reshape(tf.range(6.0), [2, 3]), axis=0)
+assert gathered.numpy().tolist() == [[0.0, 1.0, 2.0], [3.0, 4.0, 5.0]]
+np.testing.assert_allclose(losses(strategy), losses(tf.distribute.OneDeviceStrategy("/gpu:0")), rtol=1e-5)
+print("done")
+"""
+    )
+    assert run_python(program).strip().endswith("done")

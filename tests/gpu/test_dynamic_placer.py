@@ -113,7 +113,7 @@ def test_one_card_is_not_taken_for_two(run_python, tmp_path):
     homes = next(line for line in printed.splitlines() if line.startswith("homes:"))
     assert len(homes.split()) == 2  # one device: logical GPUs of a card do not compute side by side
     assert "alone: True" in printed
-    assert "links: 6 True" in printed
+    assert "links: 7 True" in printed  # three devices, and what is fed
 
 
 def test_accelerate_runs_a_module_by_the_map(run_python):
@@ -121,3 +121,51 @@ def test_accelerate_runs_a_module_by_the_map(run_python):
     printed = run_python(MODULE)
     assert "devices: 0 cpu" in printed
     assert "equal: True" in printed
+
+
+RECORDED = (
+    SPLIT.replace("LIMIT", "2048")
+    + """
+from situs._src.runtime.run import cuda_graph
+
+recorded = []
+record = cuda_graph.Captured.record
+
+
+def noted(captured):
+    record(captured)
+    recorded.append([device.short_name for device in captured._parts.devices])
+
+
+cuda_graph.Captured.record = noted
+
+
+def trained(placer, devices, steps=60):
+    tf2.config.set_placer(placer)
+    with tf.Graph().as_default():
+        x = tf.placeholder(tf.float32, [64, 1024], name="x")
+        h = x
+        for i in range(6):
+            with tf.device(devices[i % len(devices)]):
+                start = np.random.RandomState(i).randn(1024, 1024).astype("f") * 0.03
+                h = tf.nn.relu(tf.matmul(h, tf.Variable(start, name=f"w{i}")))
+        with tf.device(devices[-1]):
+            loss = tf.reduce_mean(tf.square(h - 1.0))
+        step = tf.train.GradientDescentOptimizer(0.02).minimize(loss, colocate_gradients_with_ops=True)
+        with tf.Session() as session:
+            session.run(tf.global_variables_initializer())
+            return [session.run([loss, step], {x: BATCH})[0] for _ in range(steps)]
+
+
+found = trained("dynamic", ["/gpu:0", "/gpu:1"])
+print("recorded on:", *recorded[-1])
+np.testing.assert_allclose(found, trained("simple", ["/cpu:0"]), rtol=1e-3)
+np.testing.assert_allclose(found, trained("simple", ["/gpu:0"]), rtol=1e-4)
+"""
+)
+
+
+def test_a_plan_over_two_logical_devices_is_recorded(run_python, tmp_path):
+    """Layers of a model in turns on both: one CUDA graph, and the losses of one device."""
+    printed = run_python(RECORDED, SITUS_COSTS=str(tmp_path / "costs.json"))
+    assert "recorded on: GPU:0 GPU:1" in printed

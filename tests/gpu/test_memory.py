@@ -11,8 +11,9 @@ import re
 import pytest
 
 from situs._src.base.devices.physical import find_cards
+from tests.conftest import STUCK
 from tests.gpu import memory_table
-from tests.gpu.memory_table import FRACTION, GPU, GROWTH, HEAD, HOLD, LIMIT, RELEASE, SITUS, USE, measure, read
+from tests.gpu.memory_table import FRACTION, GPU, GROWTH, HEAD, HOLD, LIMIT, RELEASE, SITUS, USE, read
 
 LOCAL = "/job:localhost/replica:0/task:0"
 MIB = 2**20
@@ -40,10 +41,17 @@ LIMITED = SITUS + GPU + LIMIT.format(2048) + INFO + OOM + "LIMIT = 2048 * MIB\n"
 GROWING = SITUS + GROWTH + LIMIT.format(2048) + INFO + OOM + "LIMIT = 2048 * MIB\n"
 
 
+@pytest.fixture
+def measure(run_forked):
+    """Gives the figures of a program after it has run, in bytes."""
+    return lambda program, **env: read(run_forked(program + "tell()\n", **env))
+
+
 @pytest.fixture(scope="module")
-def context() -> int:
+def context(forking, tmp_path_factory) -> int:
     """What CUDA takes of the card for a process before it has a tensor."""
-    return measure(HEAD + "import torch\ntorch.cuda.synchronize()\n")["nvml"]
+    program = HEAD + "import torch\ntorch.cuda.synchronize()\ntell()\n"
+    return read(forking.run(program, tmp_path_factory.mktemp("context"), STUCK).out)["nvml"]
 
 
 def test_the_context_is_small_and_known(context):
@@ -73,20 +81,20 @@ SHARED = {
 
 
 @pytest.mark.parametrize("program", MAP_ALL.values(), ids=MAP_ALL)
-def test_map_all_takes_nearly_everything(program):
+def test_map_all_takes_nearly_everything(program, measure):
     found = measure(program)
     assert 0.9 * found["total"] <= found["nvml"] <= found["total"]
     assert found["reserved"] >= 0.9 * found["total"]
 
 
 @pytest.mark.parametrize("program", GROWN.values(), ids=GROWN)
-def test_growth_starts_small(program, context):
+def test_growth_starts_small(program, context, measure):
     found = measure(program)
     assert found["nvml"] - context < 0.02 * found["total"]
     assert found["reserved"] <= 64 * MIB
 
 
-def test_the_environment_can_force_growth(context):
+def test_the_environment_can_force_growth(context, measure):
     found = measure(SITUS + USE, TF_FORCE_GPU_ALLOW_GROWTH="true")
     assert found["nvml"] - context < 0.02 * found["total"]
     off = measure(SITUS + GROWTH + USE, TF_FORCE_GPU_ALLOW_GROWTH="false")
@@ -94,7 +102,7 @@ def test_the_environment_can_force_growth(context):
 
 
 @pytest.mark.parametrize("program", SHARED.values(), ids=SHARED)
-def test_a_fraction_is_taken_at_once(program):
+def test_a_fraction_is_taken_at_once(program, measure):
     found = measure(program)
     assert 0.38 * found["total"] <= found["nvml"] <= 0.42 * found["total"]
     assert found["reserved"] <= 0.4 * found["total"]
@@ -109,17 +117,17 @@ def test_two_processes_share_a_card_and_compute_side_by_side():
         assert figures["products"] > 10
 
 
-def test_a_limit_is_taken_at_once_and_never_exceeded(context):
+def test_a_limit_is_taken_at_once_and_never_exceeded(context, measure):
     found = measure(SITUS + GPU + LIMIT.format(4096) + USE)
     assert 0.9 * 4096 * MIB <= found["reserved"] <= 4096 * MIB
     assert found["nvml"] - context <= (4096 + 256) * MIB
 
 
-def test_growth_and_a_limit_combine(context, run_python):
+def test_growth_and_a_limit_combine(context, run_forked, measure):
     found = measure(GROWING + USE)
     assert found["reserved"] <= 64 * MIB
     assert found["nvml"] - context < 512 * MIB
-    out = run_python(
+    out = run_forked(
         GROWING + "kept = fill(16 * MIB)\n"
         "print(json.dumps({'held': sum(x._value.nbytes for x in kept), **figures()}))\n"
         "assert str(info()['limit']) == str(LIMIT), info()"
@@ -157,15 +165,15 @@ print(json.dumps({{'most': most, 'left': info()['current'], **figures()}}))
 
 
 @pytest.mark.parametrize(("program", "seed"), [(LIMITED, 1), (GROWING, 2)], ids=["taken at once", "growing"])
-def test_tensors_never_exceed_a_limit_whatever_the_program_does(program, seed, run_python, context):
-    found = read(run_python(program + RANDOM.format(seed=seed)))
+def test_tensors_never_exceed_a_limit_whatever_the_program_does(program, seed, run_forked, context):
+    found = read(run_forked(program + RANDOM.format(seed=seed)))
     assert found["most"] >= 0.8 * 2048 * MIB  # the limit can be used, too
     assert found["left"] <= 64 * MIB  # workspaces of the matrix library, no tensors
     assert found["nvml"] - context <= (2048 + 256) * MIB
 
 
-def test_many_small_tensors_fit_into_a_fraction(run_python):
-    out = run_python(
+def test_many_small_tensors_fit_into_a_fraction(run_forked):
+    out = run_forked(
         SITUS
         + FRACTION.replace("0.4", "0.3")
         + INFO
@@ -184,8 +192,8 @@ def test_many_small_tensors_fit_into_a_fraction(run_python):
     assert found["more"] <= 256 * MIB  # they came out of what was taken, apart from modules of the driver
 
 
-def test_two_logical_gpus_on_one_card_each_keep_to_their_own_limit(run_python):
-    out = run_python(
+def test_two_logical_gpus_on_one_card_each_keep_to_their_own_limit(run_forked):
+    out = run_forked(
         SITUS + GPU + INFO + OOM + "part = tf.config.LogicalDeviceConfiguration\n"
         "tf.config.set_logical_device_configuration(gpu, [part(memory_limit=1024), part(memory_limit=3072)])\n"
         "def on(number, size):\n"
@@ -201,7 +209,7 @@ def test_two_logical_gpus_on_one_card_each_keep_to_their_own_limit(run_python):
         "first.clear()\nassert info('GPU:0')['current'] == 0, info('GPU:0')\nagain = on(0, 64 * MIB)\n"
         "copied = again[0].gpu(1)\nassert info('GPU:1')['current'] == 64 * MIB\nprint('again', len(again))"
     )
-    assert f"on {LOCAL}/device:GPU:0 by Full: 128.0 MiB were asked for" in out
+    assert f"on {LOCAL}/device:GPU:0 by Full: tried to allocate 128.0 MiB" in out
     assert "limit 1024 MiB" in out
     assert re.search(r"again 1[456]\n", out)
 
@@ -209,15 +217,15 @@ def test_two_logical_gpus_on_one_card_each_keep_to_their_own_limit(run_python):
 # Giving back.
 
 
-def test_released_memory_goes_back_to_the_driver(context):
+def test_released_memory_goes_back_to_the_driver(context, measure):
     after = measure(SITUS + USE + RELEASE)
     assert after["nvml"] - context <= 128 * MIB
     live = measure(SITUS + HOLD + "small = tf.ones([10])\n" + RELEASE + "assert float(tf.reduce_sum(small)) == 10.0\n")
     assert 1024 * MIB <= live["nvml"] - context <= (1024 + 256) * MIB
 
 
-def test_after_a_release_a_program_goes_on(run_python):
-    out = run_python(
+def test_after_a_release_a_program_goes_on(run_forked):
+    out = run_forked(
         SITUS + INFO + "x = tf.ones([1000, 1000])\n" + RELEASE + "low = taken()\n"
         "y = [tf.matmul(x, x) for _ in range(3)]\nassert float(y[0][0, 0]) == 1000.0\n"
         "tf.config.experimental.release_memory('GPU:0')\nz = tf.zeros([2**28])\n"
@@ -226,8 +234,8 @@ def test_after_a_release_a_program_goes_on(run_python):
     assert out.endswith("went on\n")
 
 
-def test_closing_a_session_frees_its_variables(run_python):
-    out = run_python(
+def test_closing_a_session_frees_its_variables(run_forked):
+    out = run_forked(
         SITUS + GROWTH + INFO + USE + "start, first = info()['current'], taken()\n"
         "with tf1.Graph().as_default() as graph:\n"
         "    with tf1.device('/gpu:0'):\n"
@@ -248,8 +256,8 @@ def test_closing_a_session_frees_its_variables(run_python):
 # Running out.
 
 
-def test_a_hundred_times_out_of_memory_in_eager_code(run_python):
-    out = run_python(
+def test_a_hundred_times_out_of_memory_in_eager_code(run_forked):
+    out = run_forked(
         LIMITED + "import gc\na = tf.ones([1000, 1000])\ntf.matmul(a, a)\n" + RELEASE + "gc.disable()\n"
         "start, first = info()['current'], taken()\n"
         "for cycle in range(100):\n"
@@ -261,8 +269,8 @@ def test_a_hundred_times_out_of_memory_in_eager_code(run_python):
     assert abs(float(out.split("grew")[1])) <= 32
 
 
-def test_a_hundred_times_out_of_memory_in_graphs_leaves_variables_intact(run_python):
-    out = run_python(
+def test_a_hundred_times_out_of_memory_in_graphs_leaves_variables_intact(run_forked):
+    out = run_forked(
         LIMITED + "import gc\nimport numpy as np\n"
         "with tf1.Graph().as_default(), tf1.device('/gpu:0'):\n"
         "    n = tf1.placeholder(tf.int32, [])\n"
@@ -289,8 +297,8 @@ def test_a_hundred_times_out_of_memory_in_graphs_leaves_variables_intact(run_pyt
     assert abs(float(out.split("grew")[1])) <= 32
 
 
-def test_the_error_says_what_was_asked_for_and_who_holds_what(run_python):
-    out = run_python(
+def test_the_error_says_what_was_asked_for_and_who_holds_what(run_forked):
+    out = run_forked(
         LIMITED + "kept = [tf.zeros([2**26]) for _ in range(4)]\n"
         "w = tf.Variable(tf.ones([2**25]))\n"
         "print(oom(lambda: tf.zeros([4, 2**26])))\n"
@@ -304,14 +312,14 @@ def test_the_error_says_what_was_asked_for_and_who_holds_what(run_python):
     assert re.search(rf"\n +1.0 GiB  Full, 4 tensors  program.py:{line}\n +128.0 MiB  .*program.py:{line + 1}\n", first)
     assert "tf.memory.snapshot()" in first
     assert f"on {LOCAL}/device:GPU:0 by " in second
-    assert "1.0 GiB were asked for, 1.1 GiB of 2.0 GiB are held" in second
+    assert "tried to allocate 1.0 GiB, with 1.1 GiB of 2.0 GiB in use" in second
 
 
 # Figures.
 
 
-def test_the_figures_follow_the_tensors(run_python):
-    out = run_python(
+def test_the_figures_follow_the_tensors(run_forked):
+    out = run_forked(
         GROWING
         + "def about(found, size): assert size <= found < size + MIB, found\n"  # a block may not be worth splitting
         "a = tf.ones([512, 512])\ntf.matmul(a, a)\nstart = info()\n"
@@ -350,14 +358,14 @@ with tf1.Graph().as_default(), tf1.device('/gpu:0'):
 
 
 @pytest.mark.parametrize("fetches", ["total", "step"], ids=["captured", "with an assignment"])
-def test_a_thousand_steps_take_no_more_memory(fetches, run_python):
-    found = read(run_python(SITUS + GROWTH + STEPS.format(fetches=fetches)))
+def test_a_thousand_steps_take_no_more_memory(fetches, run_forked):
+    found = read(run_forked(SITUS + GROWTH + STEPS.format(fetches=fetches)))
     assert found["more"] == 0
     assert found["seen"] <= 2 * MIB
 
 
-def test_a_thousand_eager_steps_take_no_more_memory(run_python):
-    out = run_python(
+def test_a_thousand_eager_steps_take_no_more_memory(run_forked):
+    out = run_forked(
         SITUS + GROWTH + "w = tf.Variable(tf.ones([1024, 1024]))\n"
         "def step():\n"
         "    x = tf.ones([128, 1024])\n"

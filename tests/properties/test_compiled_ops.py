@@ -14,7 +14,9 @@ import pytest
 
 import situs as tf
 from situs._src.base.tree import flatten
-from situs._src.runtime.run import compiled_region, inductor
+from situs._src.runtime.run import compiled, compiled_region, inductor
+from situs._src.runtime.run.carry import described, packed, unpacked
+from situs._src.runtime.run.region_body import Body
 from tests.op_table import ROWS, Host
 
 STEP = int(os.environ.get("SITUS_TEST_EVERY", "7"))  # 1 for all rows
@@ -61,10 +63,11 @@ def as_function(row):
 def test_an_op_in_a_region_gives_what_it_gives_alone(fast, monkeypatch, row):
     monkeypatch.setattr(compiled_region, "TRIALS", 0)
     monkeypatch.setattr(inductor, "missing", lambda on_card: None)
-    monkeypatch.setattr(
-        inductor, "compiled", lambda traced, exact=False, elsewhere=False: lambda values: traced.graph(*values)
-    )
+    monkeypatch.setattr(inductor, "compiled", lambda traced, exact=False: lambda values: traced.graph(*values))
     monkeypatch.setattr(compiled_region.CompiledRegion, "_difference", lambda *args: "")  # it is looked for here
+    bodies: list[Body] = []
+    usual_way = compiled._Here.found
+    monkeypatch.setattr(compiled._Here, "found", lambda here, given: bodies.extend(given) or usual_way(here, given))
     function, arrays = as_function(row)
     with tf.device("/cpu:0"):
         tensors = [tf.constant(array) for array in arrays]
@@ -81,3 +84,5 @@ def test_an_op_in_a_region_gives_what_it_gives_alone(fast, monkeypatch, row):
             assert np.array_equal(one.numpy(), other.numpy())
         else:
             np.testing.assert_allclose(other, one, rtol=2e-4, atol=1e-5)
+    for body in bodies:  # another process could compile it, and find it on disk
+        assert described(unpacked(packed(body))) == described(body)

@@ -55,9 +55,7 @@ def program(variables, steps, x):
 def test_programs_do_what_they_do_uncompiled(fast, monkeypatch, steps):
     monkeypatch.setattr(compiled_region, "TRIALS", 0)
     monkeypatch.setattr(inductor, "missing", lambda on_card: None)
-    monkeypatch.setattr(
-        inductor, "compiled", lambda traced, exact=False, elsewhere=False: lambda values: traced.graph(*values)
-    )
+    monkeypatch.setattr(inductor, "compiled", lambda traced, exact=False: lambda values: traced.graph(*values))
     made = []
     with tf.device("/cpu:0"):
         for jit_compile in (None, True):
@@ -91,9 +89,7 @@ def test_captured_programs_do_what_they_do_uncompiled(fast, monkeypatch, steps):
     monkeypatch.setattr(cuda_graph.Captured, "_milliseconds", lambda captured, work: 1.0)
     monkeypatch.setattr(Account, "enters_all", property(lambda account: False))
     monkeypatch.setattr(inductor, "missing", lambda on_card: None)
-    monkeypatch.setattr(
-        inductor, "compiled", lambda traced, exact=False, elsewhere=False: lambda values: traced.graph(*values)
-    )
+    monkeypatch.setattr(inductor, "compiled", lambda traced, exact=False: lambda values: traced.graph(*values))
     made = []
     for jit_compile in (False, True):
         with tf.device("/gpu:0"):

@@ -37,9 +37,7 @@ def outcome(function, variable, tensors):
 def test_an_op_refuses_compiled_what_it_refuses(fast, monkeypatch, row):
     monkeypatch.setattr(compiled_region, "TRIALS", 0)
     monkeypatch.setattr(inductor, "missing", lambda on_card: None)
-    monkeypatch.setattr(
-        inductor, "compiled", lambda traced, exact=False, elsewhere=False: lambda values: traced.graph(*values)
-    )
+    monkeypatch.setattr(inductor, "compiled", lambda traced, exact=False: lambda values: traced.graph(*values))
     monkeypatch.setattr(compiled_region.CompiledRegion, "_difference", lambda *args: "")  # it is looked for here
     op, arrays = as_function(row)
     variables = [tf.Variable([1.0, 2.0]) for _ in range(2)]

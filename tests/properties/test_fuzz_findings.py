@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+import json
+
 import numpy as np
 import pytest
 
 import situs as tf
 import situs.compat.v1 as v1
+from situs._src.as_tensorflow import missing
+from situs._src.as_tensorflow.dialect import dialect_of
 from situs._src.base import settings
 from situs._src.base.devices.scope import build_into, here
 from situs._src.base.proto.formats import parse
 from situs._src.cli.main import main
-from situs.errors import DTypeError, InvalidArgumentError, UnimplementedError
+from situs._src.distribute.cluster_resolver import resolve
+from situs._src.placement.search.problem import FORMAT, VERSION, loads
+from situs.errors import DTypeError, InvalidArgumentError, NotFoundError, UnimplementedError
 
 NAMELESS: dict[str, object] = {}
 NAMELESS["a"] = NAMELESS
@@ -204,3 +210,99 @@ def test_a_timer_counts_in_whole_steps():
         timer.update_last_triggered_step(np.zeros(0, np.uint8))
     timer.update_last_triggered_step(np.uint8(3))
     assert timer.update_last_triggered_step(-1)[1] == -4
+
+
+# Problems of the placer, and clusters.
+
+
+def test_two_devices_of_one_name_are_refused_when_a_problem_is_read():
+    rows = [{"name": "CPU:0", "kind": "CPU"}, {"name": "CPU:0", "kind": "CPU"}]
+    nodes = [{"name": "x", "times": {"CPU:0": 1.0}}]
+    with pytest.raises(InvalidArgumentError, match="Two devices are named 'CPU:0'"):
+        loads(json.dumps({"format": FORMAT, "version": VERSION, "devices": rows, "nodes": nodes}))
+
+
+@pytest.mark.parametrize("lanes", [0, 2**40, 10**400], ids=["none", "many", "too many for a float"])
+def test_a_device_has_as_many_lanes_as_a_device_has(lanes):
+    with pytest.raises(InvalidArgumentError, match="at least one lane and at most 65536"):
+        tf.placement.Problem((), (), (tf.placement.Device("CPU:0", "CPU", lanes=lanes),), ())
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"TF_CONFIG": '{"task": {"index": "x"}}'}, "The index of the task of TF_CONFIG is a whole number"),
+        ({"TF_CONFIG": '{"task": {"index": 1e999}}'}, "The index of the task of TF_CONFIG is a whole number"),
+        ({"TF_CONFIG": "[" * 100_000}, "TF_CONFIG is no JSON"),
+        ({"TF_CONFIG": '{"cluster": {"worker": {"x": "a:1"}}}'}, "have numbers from 0, got 'x'"),
+        ({"TF_CONFIG": '{"cluster": {"worker": {"9999999999": "a:1"}}}'}, "have numbers from 0"),
+        ({"RANK": "1", "WORLD_SIZE": "9" * 30, "MASTER_ADDR": "a", "MASTER_PORT": "1"}, "WORLD_SIZE is a whole number"),
+        ({"RANK": "0", "WORLD_SIZE": "1", "MASTER_ADDR": "a", "MASTER_PORT": "70000"}, "number of a port"),
+    ],
+)
+def test_a_cluster_of_nonsense_is_refused(monkeypatch, given, message):
+    monkeypatch.delenv("TF_CONFIG", raising=False)
+    for name, value in given.items():
+        monkeypatch.setenv(name, value)
+    with pytest.raises(InvalidArgumentError, match=message):
+        resolve().cluster_spec()
+
+
+@pytest.mark.parametrize(
+    ("changed", "message"),
+    [
+        ({"SLURM_PROCID": "x"}, "SLURM_PROCID is a whole number"),
+        ({"SLURM_PROCID": "7"}, "there are 2; it is 7"),
+        ({"SLURM_STEP_NUM_TASKS": "6553\x1d"}, "SLURM_STEP_NUM_TASKS is a whole number"),
+        ({"SLURM_STEP_NODELIST": "n[1-999999999]"}, "at most 1048576 hosts"),
+        ({"SLURM_STEP_TASKS_PER_NODE": "1(x999999999)"}, "A number of Slurm's tasks per node"),
+        ({"SLURM_STEP_TASKS_PER_NODE": "0(x2)"}, "names no node with a task"),
+        ({"SLURM_STEP_NODELIST": ""}, "names no node with a task"),
+    ],
+)
+def test_a_job_of_nonsense_is_refused(monkeypatch, changed, message):
+    step = {"PROCID": "0", "STEP_NUM_TASKS": "2", "STEP_NODELIST": "n[1-2]", "STEP_TASKS_PER_NODE": "1(x2)"}
+    for name, value in ({f"SLURM_{name}": value for name, value in step.items()} | changed).items():
+        monkeypatch.setenv(name, value)
+    with pytest.raises((InvalidArgumentError, RuntimeError), match=message):
+        tf.distribute.cluster_resolver.SlurmClusterResolver(auto_set_gpu=False).cluster_spec()
+
+
+# Programs for ``situs run``.
+
+
+@pytest.mark.parametrize(
+    "source",
+    [b"x = " + b"{" * 300, b"\0", b"# coding: nothing\n", b"\xff\xfe\xfd", b"1" + b"+1" * 20_000, b"if:"],
+    ids=["deep", "a NUL", "no such encoding", "no text", "a long sum", "no Python"],
+)
+def test_a_source_that_python_cannot_read_is_looked_at_in_peace(tmp_path, source):
+    path = tmp_path / "program.py"
+    path.write_bytes(source)
+    assert dialect_of(str(path)) == "v2"
+    try:
+        missing.used(missing.read_source(path))
+    except SyntaxError:
+        pass
+
+
+def test_a_program_in_latin_1_is_read_as_such(tmp_path):
+    path = tmp_path / "program.py"
+    path.write_bytes("# -*- coding: latin-1 -*-\nimport tensorflow as tf\ntf.placeholder('\xe9')\n".encode("latin-1"))
+    assert missing.used(missing.read_source(path)) == {"placeholder": 3}
+    assert dialect_of(str(path)) == "v1"
+
+
+def test_an_error_that_cannot_say_what_it_is_has_its_report():
+    class MuteError(Exception):
+        def __str__(self):
+            raise self
+
+    with pytest.raises(MuteError), tf.report() as report:
+        raise MuteError
+    assert report.to_json()["program"]["error"]["message"] == "its message cannot be made: MuteError"
+
+
+def test_a_list_of_missing_names_that_cannot_be_written_is_said(tmp_path):
+    with pytest.raises(NotFoundError, match="No such file or directory"):
+        missing.write(str(tmp_path / "nowhere" / "names.json"), "program.py", {})

@@ -16,10 +16,10 @@ from hypothesis import strategies as st
 from situs._src.placement.search import compiled, published, pure
 from situs._src.placement.search.conflict import InfeasibleError, wishes_of, without
 from situs._src.placement.search.flat import flatten
-from situs._src.placement.search.problem import OBJECTIVES, Objective, Problem
+from situs._src.placement.search.problem import OBJECTIVES, Device, Link, Node, Objective, Problem, Tensor
 from situs._src.placement.search.search import search
 from situs._src.placement.search.simulate import simulate
-from tests.placement_graphs import PUBLISHED, random_problem, tight_problem
+from tests.placement_graphs import PUBLISHED, planted_problem, random_problem, tight_problem
 
 FILES = sorted(PUBLISHED.glob("*/*.json"))
 needs_workloads = pytest.mark.skipif(not FILES, reason="the published workloads are not beside this checkout")
@@ -176,3 +176,30 @@ def test_a_search_is_never_worse_than_where_it_starts(seed, objective):
     assert all(value is None or plan.forecast.value <= value for value in plan.tried.values())
     assert plan.bound <= plan.forecast.value
     assert search(problem, objective, seed=seed, moves=200).placement == plan.placement
+
+
+@given(st.integers(0, 10**9), st.sampled_from(("step", "max_load")))
+@settings(max_examples=25, deadline=None)
+def test_what_fits_by_construction_is_found(seed, objective):
+    """Each device has exactly the memory that one placement needs, which nothing tells the search."""
+    problem, planted = planted_problem(seed, objective)
+    assert not simulate(problem, planted, objective).violations
+    plan = search(problem, objective, seed=seed, moves=400)
+    assert not simulate(problem, plan.placement, objective).violations
+
+
+@given(st.integers(0, 10**9))
+@settings(max_examples=15, deadline=None)
+def test_what_fits_only_when_many_chains_are_cut_is_found(seed):
+    """Without memory every other tensor would never be sent: what makes it and what takes it would be one block."""
+    chance = random.Random(seed)
+    nodes = tuple(Node(f"n{i}", (chance.random(),) * 3, float(chance.randint(1, 30_000))) for i in range(30))
+    tensors = tuple(Tensor(i, 0.0, (i + 1,), 1.0 if i % 2 else 100.0) for i in range(29))
+    held = [0.0] * 3
+    for node in nodes:
+        held[chance.randrange(3)] += node.weights
+    devices = tuple(Device(f"GPU:{d}", "GPU", size) for d, size in enumerate(held))
+    links = tuple(Link(a, b) for a, b in itertools.permutations(range(3), 2))
+    problem = Problem(nodes, tensors, devices, links)
+    plan = search(problem, "max_load", seed=seed, moves=2)
+    assert not simulate(problem, plan.placement, "max_load").violations

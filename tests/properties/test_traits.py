@@ -13,11 +13,13 @@ import situs._src.distribute.collectives  # declares the ops that workers run to
 from situs._src.distribute import packing
 from situs._src.ir.registry.op import Op
 from situs._src.ir.registry.traits import (
+    ADDS,
     ALIAS,
     ALL_TRAITS,
     BLOCKS,
     CALLS_PYTHON,
     CHECK,
+    COMMUTATIVE,
     EACH_VALUE,
     ELEMENTWISE,
     FED,
@@ -97,6 +99,27 @@ def test_zero_becomes_zero(declared, dtype):
     given = tf.zeros([3], dtype)
     attrs = dict.fromkeys(declared.given_types, tf.float32 if dtype.is_complex else dtype)
     assert not np.any(declared(given, **attrs).numpy())
+
+
+@pytest.mark.parametrize("declared", having(COMMUTATIVE), ids=lambda each: each.name)
+@settings(max_examples=15, deadline=None)
+@given(values=st.lists(st.sampled_from(VALUES), min_size=2, max_size=4), data=st.data())
+def test_the_order_of_what_commutes_changes_nothing(declared, values, data):
+    values = values if declared.inputs[0].is_list else values[:2]
+    for dtype in (tf.float32, tf.float64):
+        for kernel in kernels_of(declared, dtype):
+            one = [torch.tensor(value, dtype=TORCH_DTYPE[dtype]) for value in values]
+            other = data.draw(st.permutations(one))
+            made = [
+                called(kernel, each) if declared.inputs[0].is_list else called(kernel, *each) for each in (one, other)
+            ]
+            assert alike(*made)
+            if ADDS in declared.traits:
+                assert alike(made[0], torch.stack(one).sum())
+
+
+def test_what_adds_commutes():
+    assert all(COMMUTATIVE in declared.traits for declared in having(ADDS))
 
 
 WORDS = ["", "A b", " 12 ", "YWJj", "x1y22", "\u00fc"]

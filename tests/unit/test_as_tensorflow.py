@@ -50,6 +50,12 @@ def test_the_program_gets_its_arguments_and_its_status_counts(tmp_path):
     assert situs_run(tmp_path, program, arguments=("--steps", "2"))[:2] == (3, "['--steps', '2'] __main__\n")
 
 
+def test_what_runs_at_the_end_finds_the_error_as_python_leaves_it(tmp_path):
+    program = "import atexit, sys\natexit.register(lambda: print(repr(sys.last_value), sys.last_type))\n1 / 0"
+    status, printed, _ = situs_run(tmp_path, program)
+    assert (status, printed) == (1, "ZeroDivisionError('division by zero') <class 'ZeroDivisionError'>\n")
+
+
 def test_a_module_is_run_as_python_does(tmp_path):
     (tmp_path / "package").mkdir()
     (tmp_path / "package" / "__init__.py").write_text("")
@@ -192,6 +198,14 @@ def test_other_errors_are_left_alone(tmp_path):
     assert 'program.py", line 2' in said
 
 
+def test_a_program_of_situs_own_v1_builds_graphs(tmp_path):
+    program = (
+        "import situs.compat.v1 as tf\nwith tf.Session() as session:\n    print(session.run(tf.constant(2) + 3))\n"
+    )
+    status, printed, said = situs_run(tmp_path, program)
+    assert (status, printed.strip()) == (0, "5"), said
+
+
 # Which dialect.
 
 
@@ -207,6 +221,11 @@ def test_other_errors_are_left_alone(tmp_path):
         ("from tensorflow.keras import layers\nlayers.Dense(1)", "v2"),
         ("from tensorflow.examples import x\nimport tensorflow as tf\ntf.train.AdamOptimizer(0.1)", "v1"),
         ("import tensorflow as tf\ntf.add(1, 2)", "v2"),
+        ("import situs.compat.v1 as tf\ntf.Session()", "v1"),
+        ("from situs.compat import v1 as tf", "v1"),
+        ("from situs.compat.v1 import Session", "v1"),
+        ("import situs as tf\ntf.compat.v1.Session()", "v2"),
+        ("import situs.compat.v1 as tf1\nimport tensorflow as tf\ntf.function\ntf.GradientTape", "v2"),
         ("print('no tensorflow')", "v2"),
         ("this is not Python", "v2"),
     ],

@@ -33,6 +33,25 @@ def test_json_is_all_there_is_on_standard_output(program, capsys, command, keys)
     assert printed.err.endswith("4096.0\n")
 
 
+@pytest.mark.parametrize(
+    "lines",
+    [
+        "import tensorflow as tf",
+        "from model import tf",
+        "import tensorflow.compat.v1 as tf\ntf.enable_eager_execution()",
+    ],
+)
+def test_a_tensorflow_program_is_recorded_as_it_is(tmp_path, lines):
+    (tmp_path / "model.py").write_text("import tensorflow as tf\n")
+    path = tmp_path / "program.py"
+    path.write_text(f"{lines}\nwith tf.device('/gpu:0'):\n  kept = tf.ones([64, 64]) + 1.0\n")
+    command = [sys.executable, "-m", "situs", "memory", "--json", str(path)]
+    environment = {**os.environ, "SITUS_VIRTUAL_GPUS": "1"}
+    done = subprocess.run(command, capture_output=True, text=True, env=environment, check=False)
+    assert done.returncode == 0, done.stderr
+    assert len(json.loads(done.stdout)["devices"]) == 1
+
+
 def test_a_plan_as_json_is_the_plan_that_is_written(tmp_path, capsys):
     graph, out = tmp_path / "graph.json", tmp_path / "plan.json"
     graph.write_text(json.dumps(PROBLEM.to_json()))

@@ -200,7 +200,7 @@ def test_every_spelling_of_a_memory_policy(run_python, setting, expected):
             f"tf.gpu.set_per_process_memory_fraction(0.5); {SPLIT}",
             "It's invalid to set per_process_gpu_memory_fraction",
         ),
-        ("tf.config.set_logical_device_configuration(gpus[0], limit(300, 300))", "add up to more than the card's 512"),
+        ("tf.config.set_logical_device_configuration(gpus[0], limit(300, 300))", "add up to more than the GPU's 512"),
         ("tf.config.set_logical_device_configuration(gpus[0], limit('1'))", "positive number of megabytes, got '1'"),
         ("tf.gpu.set_per_process_memory_growth('yes')", "Expected bool for argument 'enabled' not 'yes'"),
     ],

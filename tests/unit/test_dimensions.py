@@ -102,6 +102,22 @@ def test_a_program_of_tensorflow_1_sees_dimensions_in_the_shape_of_a_tensor():
 
 
 @pytest.mark.usefixtures("_dimensions_are_shown")
+def test_a_program_of_tensorflow_1_reads_shapes_as_tensorflow_1_writes_them():
+    with v1.Graph().as_default():
+        x = v1.placeholder(tf.float32, [None, 784], name="x")
+        unknown = v1.placeholder(tf.float32, name="unknown")
+        assert (str(x.shape), str(x.get_shape()[:1]), str(x.shape[1:])) == ("(?, 784)", "(?,)", "(784,)")
+        assert str(x) == 'Tensor("x:0", shape=(?, 784), dtype=float32)'
+        assert repr(x) == "<tf.Tensor 'x:0' shape=(?, 784) dtype=float32>"
+        assert repr(x.shape) == "TensorShape([Dimension(None), Dimension(784)])"
+        assert (str(unknown.shape), repr(unknown.shape)) == ("<unknown>", "TensorShape(None)")
+        assert str(unknown) == 'Tensor("unknown:0", dtype=float32)'
+    assert str(v1.TensorShape([None])) == "(?,)"
+    v1.enable_v2_tensorshape()
+    assert (str(x.shape), repr(x.shape)) == ("(None, 784)", "TensorShape([None, 784])")
+
+
+@pytest.mark.usefixtures("_dimensions_are_shown")
 def test_functions_of_tensorflow_2_see_none_all_the_same():
     kinds = []
     tf.function(lambda x: kinds.append(x.shape[0]), input_signature=[tf.TensorSpec([None])])(tf.zeros([2]))

@@ -35,6 +35,12 @@ node { name: "body" op: "Tanh" input: "merge" }
 node { name: "next" op: "NextIteration" input: "body" }
 """
 )
+QUEUE = """
+node { name: "queue" op: "FIFOQueueV2" attr { key: "component_types" value { list { type: DT_FLOAT } } } }
+node { name: "taken" op: "QueueDequeueV2" input: "queue" attr { key: "timeout_ms" value { i: -1 } }
+       attr { key: "component_types" value { list { type: DT_FLOAT } } } }
+node { name: "count" op: "QueueSizeV2" input: "queue" }
+"""
 
 
 @pytest.fixture
@@ -58,7 +64,7 @@ def test_times_are_a_call_and_bytes(written):
     problem = problem_of(written(GRAPH))
     for device, seconds in zip(process.devices(), problem.nodes[problem.index["y"]].times, strict=True):
         speed = speed_of(device)
-        assert seconds == pytest.approx(speed.launch + 4 * (256 * 300 + 300) / speed.bandwidth)
+        assert seconds == pytest.approx(speed.call + 4 * (256 * 300 + 300) / speed.bandwidth)
     assert set(problem.nodes[problem.index["x"]].times) == {0.0}
 
 
@@ -89,6 +95,13 @@ def test_the_command_places_it_and_says_what_that_rests_on(written, tmp_path, ca
     assert main(["place", str(written(GRAPH)), "--budget", "0.1", "--out", str(out)]) == 0
     assert "ops that are not known here" in capsys.readouterr().out
     assert json.loads(out.read_text())["placement"].keys() == {"x", "ready", "y", "z", "w"}
+
+
+def test_an_op_that_is_written_in_another_way_is_placed_by_bytes(written):
+    """TensorFlow's queues say what they give back by other attributes."""
+    problem = problem_of(written(QUEUE))
+    assert problem.index.keys() == {"queue", "taken", "count"}
+    assert "not in this form" in problem.rests_on[0]
 
 
 def test_a_malformed_message_is_refused(written):

@@ -55,6 +55,24 @@ def test_a_model_of_keras_is_read_and_its_variables_are_free(tmp_path):
     assert all(node.allowed is None for node in problem.nodes)
 
 
+def test_the_configuration_of_a_model_of_keras_is_read_as_the_model(tmp_path):
+    model = tf2.keras.Sequential([tf2.keras.layers.Input((16,)), tf2.keras.layers.Dense(8), tf2.keras.layers.Dense(4)])
+    path = tmp_path / "model.json"
+    path.write_text(model.to_json())
+    assert is_graph_file(path)
+    assert sum("MatMul" in node.name for node in problem_of(path).nodes) == 2
+    path.write_text(json.dumps({"class_name": "Nobody", "config": {}}))
+    with pytest.raises(InvalidArgumentError, match="Keras cannot load"):
+        problem_of(path)
+
+
+def test_a_model_that_was_never_built_is_refused_in_words(tmp_path):
+    path = tmp_path / "model.json"
+    path.write_text(tf2.keras.Sequential([tf2.keras.layers.Dense(4)]).to_json())
+    with pytest.raises(InvalidArgumentError, match="never built"):
+        problem_of(path)
+
+
 def test_a_saved_program_is_read_by_its_signature(tmp_path):
     class Double(tf2.Module):
         @tf2.function(input_signature=[tf2.TensorSpec([4, 4], tf2.float32)])

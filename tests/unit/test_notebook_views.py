@@ -96,6 +96,13 @@ def test_an_explanation_is_the_table_that_it_prints():
     assert found.cells[-1] == "requested: /device:CPU:0"
 
 
+def test_a_table_as_text_is_text_in_a_notebook_too(monkeypatch):
+    monkeypatch.setattr("rich.console._is_jupyter", lambda: True)  # where rich displays what it is told to print
+    tf.add(1.0, 2.0)
+    assert "AddV2" in str(tf.explain())
+    assert "current" in str(tf.memory.snapshot())
+
+
 def test_a_placement_of_a_graph_escapes_the_names_of_nodes():
     graph = v1.Graph()
     with graph.as_default():

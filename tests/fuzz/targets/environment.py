@@ -10,7 +10,7 @@ from random import Random
 
 from situs._src.base import settings
 from situs._src.base.devices.inventory import Inventory
-from tests.fuzz.case import Case, require
+from tests.fuzz.case import IN_OWN, SECONDS, Case, require
 from tests.fuzz.mutation import mutated_text
 
 ROOT = Path(__file__).parents[3]
@@ -52,7 +52,7 @@ class Environment:
         given = {name: _text(random, random.choice(SEEDS[name])) for name in names}
         given.setdefault("SITUS_VIRTUAL_GPUS", "2x1GiB")
         way = random.choice((self._command, self._program)) if own else _read
-        return Case(f"{way.__name__} {given!a}", lambda: way(given))
+        return Case(f"{way.__name__} {given!a}", lambda: way(given), seconds=IN_OWN if own else SECONDS)
 
     def _command(self, given: dict[str, str]) -> None:
         self._ends([sys.executable, "-m", "situs", "devices"], given)

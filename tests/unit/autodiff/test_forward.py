@@ -141,3 +141,19 @@ def test_nonsense_is_refused():
         along.jvp("y")
     with pytest.raises(ValueError, match="unconnected_gradients"):
         along.jvp(y, "some")
+
+
+@pytest.mark.parametrize("wrap", [lambda f: f, tf.function])
+def test_products_of_products_when_all_accumulators_have_ended(wrap):
+    x, one = tf.constant(1.1), tf.constant(1.0)
+    function = wrap(lambda x: x**3.5)
+    accumulator = tf.autodiff.ForwardAccumulator
+    with accumulator(x, one) as outermost, accumulator(x, one) as outer, accumulator(x, one) as inner:
+        y = function(x)
+    first = inner.jvp(y)
+    second = outer.jvp(first)
+    third = outermost.jvp(second)
+    np.testing.assert_allclose([float(first), float(second)], [3.5 * 1.1**2.5, 8.75 * 1.1**1.5], rtol=1e-5)
+    np.testing.assert_allclose(float(third), 3.5 * 2.5 * 1.5 * 1.1**0.5, rtol=1e-5)
+    assert inner.jvp(outer.jvp(y)) is None
+    assert not outer._tape._recording

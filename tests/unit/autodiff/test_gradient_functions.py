@@ -260,3 +260,14 @@ def test_custom_gradients_use_what_was_computed_inside(inside, function):
     expected = derivatives(x, lambda x: eager(eager(x * x) * x)) if "loop" in inside else derivatives(x, eager)
     for found in (derivatives(x, tf.function(held)), tf.function(lambda x: derivatives(x, held))(x)):
         assert [float(g) for g in found] == pytest.approx([float(g) for g in expected], rel=1e-5)
+
+
+def test_complex_targets_need_gradients_of_their_own():
+    @tf.function
+    def slopes(z, *seeds):
+        return tf.gradients(z * z, z, *seeds)[0]
+
+    z = tf.constant([1.0 + 2.0j])
+    with pytest.raises(TypeError, match="must set grad_ys"):
+        slopes(z)
+    assert slopes(z, [tf.constant([1.0 + 0.0j], z.dtype)]).numpy().tolist() == [2.0 - 4.0j]

@@ -325,3 +325,15 @@ def test_a_variable_of_a_graph_that_is_watched_is_known():
         of_a, of_b = tape.gradient([y, z], [a, b])
         assert of_a is None
         assert of_b is not None
+
+
+@pytest.mark.parametrize("dtype", [tf.int32, tf.bool])
+def test_jacobians_of_what_has_no_gradient_are_none_or_zeros(dtype):
+    x = tf.constant([1.0, 2.0])
+    with tf.GradientTape(persistent=True) as tape:
+        tape.watch(x)
+        y = tf.cast(x, dtype)
+    assert tape.jacobian(y, [x]) == [None]
+    zeros = tape.jacobian(y, x, unconnected_gradients="zero")
+    assert zeros.dtype is tf.float32
+    assert zeros.numpy().tolist() == [[0.0, 0.0], [0.0, 0.0]]

@@ -205,7 +205,7 @@ def test_without_gpus_the_environment_is_not_read(cards, monkeypatch):
     ids=lambda value: repr(value)[:20],
 )
 def test_fractions_out_of_range_are_refused(cards, fraction):
-    with pytest.raises(InvalidArgumentError, match=r"above 0 and at most 1, got .*For example 0\.4 takes 40 %"):
+    with pytest.raises(InvalidArgumentError, match=r"above 0 and at most 1, got .*For example 0\.4 reserves 40 %"):
         policy.set_fraction(fraction)
     assert policy.current.fraction is None
 
@@ -247,7 +247,7 @@ def test_limits_out_of_range_are_refused(cards, limit):
 
 @pytest.mark.parametrize("limits", [(8193,), (4096, 4097), (8192.001,), (1e300,), (float("inf"),), (10**5000,)])
 def test_limits_larger_than_the_card_are_refused(cards, limits):
-    with pytest.raises(InvalidArgumentError, match=r"add up to more than the card's 8192 MB\. Ask for less"):
+    with pytest.raises(InvalidArgumentError, match=r"add up to more than the GPU's 8192 MB\. Ask for less"):
         split(cards, *limits)
 
 
@@ -257,12 +257,12 @@ def test_limits_are_numbers_of_any_kind(cards, limit):
     assert gpus(cards)[0].memory_limit == int(float(limit) * MIB)
 
 
-CONTRADICTION = "It's invalid to set per_process_gpu_memory_fraction when virtual_devices is set. .*Either take"
+CONTRADICTION = "It's invalid to set per_process_gpu_memory_fraction when virtual_devices is set. .*Either set"
 
 
 def test_a_fraction_of_split_cards_is_refused(cards):
     split(cards, 1024)
-    with pytest.raises(InvalidArgumentError, match=f"{CONTRADICTION}.* a fraction of whole cards"):
+    with pytest.raises(InvalidArgumentError, match=f"{CONTRADICTION}.* a fraction of whole GPUs"):
         policy.set_fraction(0.5)
     assert policy.of(gpus(cards)[0]).kind == "limit"
 
@@ -349,7 +349,7 @@ def test_limits_can_change_while_the_logical_gpus_stay_the_same(virtual):
     assert ask(always, parts=[300, 400])
     assert not ask(parts=[300])
     assert not ask(parts=[100, 100, 100])
-    with pytest.raises(InvalidArgumentError, match="add up to more than the card's 1024 MB"):
+    with pytest.raises(InvalidArgumentError, match="add up to more than the GPU's 1024 MB"):
         ask(parts=[1000, 1000])
 
 

@@ -14,15 +14,15 @@ import numpy as np
 import pytest
 import torch
 
+from situs._src.base import drafts
 from situs._src.base import dtype as dt
+from situs._src.base.drafts import Draft, write_whole
 from situs._src.checkpoints import sweeping, writer
 from situs._src.checkpoints.finding import remove_checkpoint
 from situs._src.checkpoints.layout import index_path, prefix_path, shard_file, shard_path, shards_on_disk
 from situs._src.checkpoints.reader import CheckpointReader
 from situs._src.checkpoints.sweeping import sweep
 from situs._src.checkpoints.writer import Saved, write
-from situs._src.files import drafts
-from situs._src.files.drafts import Draft, write_whole
 from situs.errors import (
     AbortedError,
     InvalidArgumentError,

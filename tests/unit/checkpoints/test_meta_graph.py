@@ -224,3 +224,32 @@ def test_a_collection_that_no_message_can_hold_is_left_out(name, value, caplog):
         made = tf.train.export_meta_graph()
     assert list(made.collection_def) == ["kept"]
     assert "is not written" in caplog.text
+
+
+def test_the_saver_of_an_imported_graph_saves_what_the_one_that_wrote_it_did(tmp_path):
+    """Such as the trainable variables alone, under other names, or those that were there when it was made."""
+    with tf.Graph().as_default(), tf.Session() as session:
+        v, w = tf.Variable(1.0, name="v"), tf.Variable(2.0, name="w")
+        some, renamed, early = tf.train.Saver([v]), tf.train.Saver({"other": v}), tf.train.Saver()
+        tf.Variable(3.0, name="late")
+        session.run(tf.global_variables_initializer())
+        session.run([v.assign(10.0), w.assign(20.0)])
+        for name, saver in (("some", some), ("renamed", renamed), ("early", early)):
+            saver.save(session, str(tmp_path / name))
+        early.export_meta_graph(str(tmp_path / "text.meta"), as_text=True)
+    wanted = {"some": [10.0, 2.0, 3.0], "renamed": [10.0, 2.0, 3.0], "early": [10.0, 20.0, 3.0]}
+    for name, values in wanted.items():
+        with tf.Graph().as_default() as graph, tf.Session() as session:
+            saver = tf.train.import_meta_graph(str(tmp_path / f"{name}.meta"))
+            session.run(tf.global_variables_initializer())
+            saver.restore(session, str(tmp_path / name))
+            assert session.run(["v:0", "w:0", "late:0"]) == values
+            assert not [key for key in graph.get_all_collection_keys() if "situs" in key]
+            again = saver.save(session, str(tmp_path / "again"))
+            names = [entry[0] for entry in tf.train.list_variables(again)]
+            assert names == {"some": ["v"], "renamed": ["other"], "early": ["v", "w"]}[name]
+    with tf.Graph().as_default(), tf.Session() as session:
+        saver = tf.train.import_meta_graph(str(tmp_path / "text.meta"), import_scope="in")
+        session.run(tf.global_variables_initializer())
+        saver.restore(session, str(tmp_path / "early"))
+        assert session.run(["in/v:0", "in/w:0", "in/late:0"]) == [10.0, 20.0, 3.0]

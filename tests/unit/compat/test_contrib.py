@@ -226,7 +226,7 @@ def test_settings_of_a_model() -> None:
 @pytest.mark.parametrize(
     ("name", "words"),
     [
-        ("contrib.learn", "MonitoredTrainingSession"),
+        ("contrib.learn.Estimator", "MonitoredTrainingSession"),
         ("contrib.rnn.NASCell", "Situs has no tf.contrib.rnn.NASCell"),
         ("contrib.seq2seq.BasicDecoder", "tf.nn.raw_rnn"),
         ("contrib.slim.learning", "Situs has no tf.contrib.slim.learning"),

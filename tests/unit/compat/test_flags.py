@@ -115,3 +115,14 @@ sys.argv[1:] = {argv}
 )
 def test_programs(run_python: Any, argv: list[str], last: str, fails: bool, text: str) -> None:
     assert text in run_python(PROGRAM.format(argv=argv, last=last), fails=fails)
+
+
+def test_a_program_may_define_what_absls_logging_has_taken() -> None:
+    theirs = absl_flags.Flag(absl_flags.ArgumentParser(), None, "log_dir", "", "absl's")
+    absl_flags.DEFINE_flag(theirs, absl_flags.FLAGS, module_name="absl.logging")
+    define("string", "log_dir", "./logs", "The program's.")
+    flags.FLAGS(["program"])
+    assert flags.FLAGS.log_dir == "./logs"
+    define("string", "mine", "", "")
+    with pytest.raises(flags.DuplicateFlagError):
+        define("string", "mine", "", "")

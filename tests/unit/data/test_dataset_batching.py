@@ -189,3 +189,43 @@ def test_a_padding_value_must_fit_the_dtype():
     ds = Dataset.from_tensors(np.zeros(2, np.uint8))
     with pytest.raises((errors.InvalidArgumentError, errors.DTypeError)):
         ds.padded_batch(2, padding_values=300)
+
+
+# Ragged batches; the figures are those of TensorFlow 2.21.
+
+
+def test_tensors_of_unknown_sizes_become_ragged_batches():
+    made = tf.data.Dataset.range(4).map(lambda n: {"n": n, "rows": tf.range(n), "table": tf.ones([n, 2]) * 2.0})
+    batches = list(made.ragged_batch(3))
+    assert [batch["n"].numpy().tolist() for batch in batches] == [[0, 1, 2], [3]]
+    assert [batch["rows"].to_list() for batch in batches] == [[[], [0], [0, 1]], [[0, 1, 2]]]
+    assert batches[0]["table"].to_list() == [[], [[2.0, 2.0]], [[2.0, 2.0], [2.0, 2.0]]]
+    assert batches[0]["table"].ragged_rank == 1
+    assert batches[0]["table"].flat_values.shape == [3, 2]
+
+
+def test_ragged_batches_of_inner_sizes_that_differ():
+    made = tf.data.Dataset.range(1, 4).map(lambda n: tf.reshape(tf.range(2 * n), [2, n]))
+    made = made.map(lambda x: tf.ensure_shape(x, [2, None])).ragged_batch(2, row_splits_dtype=tf.int32)
+    assert [batch.to_list() for batch in made] == [
+        [[[0], [1]], [[0, 1], [2, 3]]],
+        [[[0, 1, 2], [3, 4, 5]]],
+    ]
+    assert made.element_spec == tf.RaggedTensorSpec([None, 2, None], tf.int64, 2, tf.int32)
+
+
+def test_ragged_batches_of_words_and_dropped_remainders():
+    words = tf.data.Dataset.from_tensor_slices(["a b", "c", "d e f"]).map(lambda s: tf.strings.split(s))
+    found = list(words.ragged_batch(2, drop_remainder=True))
+    assert [batch.to_list() for batch in found] == [[[b"a", b"b"], [b"c"]]]
+
+
+def test_what_ragged_batches_refuse():
+    numbers = tf.data.Dataset.range(3)
+    with pytest.raises(ValueError, match="int32 or int64"):
+        numbers.ragged_batch(2, row_splits_dtype=tf.float32)
+    with pytest.raises(tf.errors.InvalidArgumentError, match="greater than zero"):
+        numbers.ragged_batch(0)
+    unknown = tf.data.Dataset.from_generator(lambda: [[1]], output_signature=tf.TensorSpec(None, tf.int32))
+    with pytest.raises(ValueError, match="rank"):
+        unknown.ragged_batch(2)

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import torch
 
 import situs as tf
 from situs import errors
@@ -237,3 +238,26 @@ def test_scan_refuses_functions_that_break_its_state(function, text):
 def test_a_number_of_calls_is_a_positive_integer(calls):
     with pytest.raises((ValueError, TypeError), match="num_parallel_calls"):
         Dataset.range(3).map(lambda x: x, num_parallel_calls=calls)
+
+
+@pytest.mark.parametrize("width", [4, 30000])  # of which the thread copies the rows itself
+@pytest.mark.parametrize("dtype", ["float32", "int64", "uint8", "bool", "bfloat16", "uint16", "string"])
+def test_rows_that_a_function_gathers_are_those_of_gather(dtype, width, monkeypatch):
+    monkeypatch.setattr(torch, "get_num_threads", lambda: 4)
+    rows = tf.cast(tf.reshape(tf.range(10 * width), [10, width]) % 2, tf.int32)
+    table = tf.strings.as_string(rows) if dtype == "string" else tf.cast(rows, dtype)
+    chosen = [[3, 0, 9], [1, 1, 2]]
+    made = tf.data.Dataset.from_tensor_slices(chosen).map(lambda numbers: tf.gather(table, numbers))
+    for found, numbers in zip(made, chosen, strict=True):
+        np.testing.assert_array_equal(found.numpy(), tf.gather(table, numbers).numpy())
+        assert found.dtype == table.dtype
+
+
+@pytest.mark.parametrize("index", ["int32", "int64"])
+@pytest.mark.parametrize("bad", [[0, 10], [-1, 2]])
+def test_rows_that_are_not_there_are_errors_in_a_function_too(bad, index, monkeypatch):
+    monkeypatch.setattr(torch, "get_num_threads", lambda: 4)
+    table = tf.zeros([10, 30000])
+    made = tf.data.Dataset.from_tensors(tf.constant(bad, index)).map(lambda numbers: tf.gather(table, numbers))
+    with pytest.raises(tf.errors.InvalidArgumentError, match=r"is not in \[0, 10\)"):
+        list(made)

@@ -91,7 +91,7 @@ def test_hiding_the_cpu_is_refused_when_the_devices_are_made(inventory):
         (GPU0, [Part()], "Setting memory limit is required for GPU virtual devices"),
         (GPU0, [Part(memory_limit=-1)], "positive number of megabytes"),
         (GPU0, [Part(memory_limit=float("nan"))], "positive number of megabytes"),
-        (GPU0, [Part(memory_limit=5000)] * 2, "add up to more than the card's 8192 MB"),
+        (GPU0, [Part(memory_limit=5000)] * 2, "add up to more than the GPU's 8192 MB"),
         (GPU0, [7], "Expected a list of LogicalDeviceConfiguration"),
         (PhysicalDevice("/physical_device:GPU:9", "GPU"), [Part()], "Unrecognized device: PhysicalDevice"),
     ],

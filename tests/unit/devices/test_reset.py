@@ -124,3 +124,20 @@ train()
 print(len(tf.config.list_logical_devices("GPU")))
 """
     assert run_python(HEAD + program) == "1\n"
+
+
+def test_results_that_ipython_hides_do_not_count_and_those_it_shows_do(run_python):
+    program = """
+import sys
+import types
+
+class Shell:
+    user_ns = {"_": tf.ones([2]) + 1.0}
+    user_ns_hidden = dict(user_ns, __=tf.ones([3]) + 1.0)
+
+sys.modules["IPython"] = types.SimpleNamespace(get_ipython=lambda: Shell)
+attempt()  # both dictionaries have "_"
+Shell.user_ns.clear()  # what "%reset -f out" does
+attempt()
+"""
+    assert run_python(HEAD + program) == "1 tensor: AddV2 on GPU:0\ndone\n"

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -304,6 +305,185 @@ def datasets_from_functions(tf: Any, strategy: Any) -> Any:
     found = [shown(tf, each) for each in strategy.distribute_datasets_from_function(make)]
     dropped = strategy.distribute_datasets_from_function(lambda context: dataset(tf, 7, 2, drop_remainder=True))
     return [found, seen, [shown(tf, each) for each in dropped]]
+
+
+# Gradients through meetings, changes of rows, means of integers, and what is refused.
+
+
+def to_one_device(tf: Any) -> Any:
+    """A strategy whose reductions fail alone: TensorFlow's default one does nothing any more after a failure."""
+    return tf.distribute.MirroredStrategy(["/cpu:0", "/cpu:1"], cross_device_ops=tf.distribute.ReductionToOneDevice())
+
+
+def refused(tf: Any, call: Callable[[], Any]) -> str:
+    """The class of the error that a call ends with, of those that programs catch; "" if it ends well."""
+    try:
+        call()
+    except (ValueError, TypeError, RuntimeError) as error:
+        kinds = (NotImplementedError, ValueError, TypeError, RuntimeError)
+        return next(kind.__name__ for kind in kinds if isinstance(error, kind))
+    return ""
+
+
+@program
+def gradients_of_sums_over_replicas(tf: Any, strategy: Any) -> Any:
+    """What other replicas make of a sum has gradients, too."""
+    strategy = to_one_device(tf)
+
+    def inside(op: str) -> Any:
+        x = tf.stack([number(tf) + 1.0, number(tf) + 3.0])
+        y = number(tf) * 2.0
+        with tf.GradientTape() as tape:
+            tape.watch([x, y])
+            sums = tf.distribute.get_replica_context().all_reduce(op, {"x": x, "y": y})
+            loss = tf.reduce_sum(sums["x"] * sums["x"]) * (number(tf) + 1.0) + sums["y"] * x[0]
+        return loss, tape.gradient(loss, [x, y])
+
+    return [both(tf, strategy, partial(inside, op)) for op in ("SUM", "MEAN")]
+
+
+@program
+def gradients_of_what_is_gathered(tf: Any, strategy: Any) -> Any:
+    strategy = to_one_device(tf)
+
+    def inside() -> Any:
+        rows = tf.distribute.get_replica_context().replica_id_in_sync_group + 1
+        x = tf.fill(tf.stack([rows, 2]), number(tf) + 1.0)
+        with tf.GradientTape() as tape:
+            tape.watch(x)
+            whole = tf.distribute.get_replica_context().all_gather(x, axis=0)
+            loss = tf.reduce_sum(whole * whole * tf.constant([[1.0], [2.0], [3.0]])) * (number(tf) + 1.0)
+        return tape.gradient(loss, x)
+
+    return both(tf, strategy, inside)
+
+
+@program
+def rows_that_replicas_change(tf: Any, strategy: Any) -> Any:
+    strategy = to_one_device(tf)
+    found = []
+    for name in ("NONE", "SUM", "MEAN", "ONLY_FIRST_REPLICA"):
+        for method in ("scatter_add", "scatter_sub", "scatter_mul", "scatter_update", "scatter_max"):
+            with strategy.scope():
+                v = tf.Variable(tf.ones([3, 2]), aggregation=getattr(tf.VariableAggregation, name))
+
+            def inside(v: Any = v, method: str = method) -> None:
+                row = tf.reshape(tf.distribute.get_replica_context().replica_id_in_sync_group, [1])
+                getattr(v, method)(tf.IndexedSlices(tf.ones([1, 2]) * (number(tf) + 2.0), row))
+
+            whole = partial(strategy.run, inside)
+            for run in (whole, tf.function(whole)):
+                found.append([name, method, refused(tf, run), [shown(tf, each) for each in v.values]])
+    return found
+
+
+@program
+def means_of_integers(tf: Any, strategy: Any) -> Any:
+    strategy = to_one_device(tf)
+    whole = strategy.run(lambda: tf.distribute.get_replica_context().replica_id_in_sync_group + tf.constant([1, 4]))
+    means = [strategy.reduce("MEAN", whole, axis=axis) for axis in (None, 0)]
+    return [[shown(tf, mean), mean.dtype.name] for mean in means]
+
+
+@program
+def values_in_structures(tf: Any, strategy: Any) -> Any:
+    made = strategy.experimental_distribute_values_from_function(
+        lambda each: {"a": each.replica_id_in_sync_group, "b": [each.num_replicas_in_sync]}
+    )
+    results = strategy.experimental_local_results
+    return [shown(tf, made), results(made), results(3), results([1, 2]), str(made)]
+
+
+@program
+def numbers_of_replicas(tf: Any, strategy: Any) -> Any:
+    seen = []
+
+    def inside() -> Any:
+        number = tf.distribute.get_replica_context().replica_id_in_sync_group
+        seen.append([number.dtype.name, number.shape.as_list()])
+        return tf.gather([10.0, 20.0], number)
+
+    return [both(tf, strategy, inside), seen]
+
+
+@program
+def functions_that_are_given_to_run_in_functions(tf: Any, strategy: Any) -> Any:
+    strategy = to_one_device(tf)
+
+    @tf.function
+    def inner(x: Any) -> Any:
+        return tf.distribute.get_replica_context().all_reduce("SUM", x + number(tf))
+
+    outer = tf.function(lambda x: strategy.run(inner, (x,)))
+    return shown(tf, [outer(tf.constant(1.0)), strategy.run(inner, (tf.constant(2.0),))])
+
+
+@program
+def meetings_where_replicas_cannot_meet(tf: Any, strategy: Any) -> Any:
+    strategy = to_one_device(tf)
+
+    def total(x: Any) -> Any:
+        return tf.distribute.get_replica_context().all_reduce("SUM", x)
+
+    def branch() -> Any:
+        x = number(tf)
+        return tf.cond(tf.reduce_sum(x) > -1.0, lambda: total(x), lambda: x)
+
+    def loop() -> Any:
+        return tf.while_loop(lambda x: x < 10.0, lambda x: [total(x)], [number(tf) + 1.0])
+
+    inner = tf.function(total)
+    kept: list[Any] = []
+    strategy.run(lambda: kept.append(tf.distribute.get_replica_context()))
+    return [
+        refused(tf, tf.function(lambda: strategy.run(branch))),
+        refused(tf, tf.function(lambda: strategy.run(loop))),
+        refused(tf, tf.function(lambda: strategy.run(lambda: inner(number(tf))))),
+        refused(tf, lambda: strategy.run(lambda: inner(number(tf)))),
+        refused(tf, lambda: kept[0].all_reduce("SUM", tf.constant(1.0))),
+        shown(tf, strategy.run(lambda: total(number(tf)))),
+    ]
+
+
+@program
+def variables_that_are_refused(tf: Any, strategy: Any) -> Any:
+    strategy = to_one_device(tf)
+    words, times = tf.VariableAggregation, tf.VariableSynchronization
+    with strategy.scope():
+        v = tf.Variable(1.0, aggregation=words.SUM)
+        found = [
+            refused(tf, lambda: tf.Variable(1.0, synchronization=times.NONE)),
+            refused(tf, lambda: tf.Variable(1, aggregation=words.MEAN)),
+            refused(tf, lambda: tf.Variable(1, synchronization=times.ON_READ, aggregation=words.MEAN)),
+        ]
+    found += [refused(tf, lambda: strategy.run(lambda: v.assign_add(2.0))), shown(tf, v)]
+    with strategy.scope():
+        counted = tf.Variable(0, synchronization=times.ON_READ, aggregation=words.SUM)
+        counted.assign(6)
+    return [*found, shown(tf, counted), shown(tf, counted.read_value())]
+
+
+@program
+def sparse_batches(tf: Any, strategy: Any) -> Any:
+    rows = tf.sparse.from_dense([[1, 0], [0, 2], [3, 0]])
+    pairs = tf.data.Dataset.from_tensor_slices((rows, np.arange(3))).batch(3)
+    found = strategy.experimental_distribute_dataset(pairs)
+    return [[[shown(tf, tf.sparse.to_dense(part)) for part in s.values], shown(tf, x)] for s, x in found]
+
+
+@program
+def datasets_for_each_replica(tf: Any, strategy: Any) -> Any:
+    options = tf.distribute.InputOptions(
+        experimental_replication_mode=tf.distribute.InputReplicationMode.PER_REPLICA, experimental_fetch_to_device=False
+    )
+    seen = []
+
+    def make(context: Any) -> Any:
+        seen.append([context.num_input_pipelines, context.input_pipeline_id, context.num_replicas_in_sync])
+        return dataset(tf, 4, 2).map(lambda x: x + 10 * context.input_pipeline_id)
+
+    found = [shown(tf, each) for each in strategy.distribute_datasets_from_function(make, options)]
+    return [found, seen, refused(tf, lambda: strategy.experimental_distribute_dataset(dataset(tf, 4, 2), options))]
 
 
 if __name__ == "__main__":

@@ -331,7 +331,7 @@ def numbers(found: Any) -> list[Any]:
 
 
 def test_whoever_asks_for_its_number_is_traced(strategy: Any) -> None:
-    found = check_each(strategy, lambda: tf.constant(10.0) + context().replica_id_in_sync_group)
+    found = check_each(strategy, lambda: tf.constant(10) + context().replica_id_in_sync_group)
     assert numbers(found) == [10.0, 11.0]
 
 
@@ -342,7 +342,7 @@ def test_whoever_asks_for_it_after_a_meeting_is_traced_from_the_beginning(strate
     def inside() -> Any:
         v.assign_add(1.0)
         total = context().all_reduce("SUM", tf.constant(1.0))
-        return total + float(context().replica_id_in_sync_group)
+        return total + tf.cast(context().replica_id_in_sync_group, tf.float32)
 
     found = check_each(strategy, inside, times=3)  # once for nothing, then each
     assert numbers(found) == [2.0, 3.0]
@@ -403,7 +403,7 @@ def test_a_value_of_one_replica_that_all_use(strategy: Any) -> None:
 def test_a_component_that_all_replicas_use(strategy: Any) -> None:
     with strategy.scope():
         v = tf.Variable(1.0)
-    strategy.run(lambda: v.assign(tf.constant(5.0) + context().replica_id_in_sync_group))
+    strategy.run(lambda: v.assign(tf.constant(5.0) + float(context().replica_id_in_sync_group)))
     first = v.values[0]
     found = tf.function(lambda: strategy.run(lambda: v * first))()
     assert numbers(found) == [25.0, 30.0]
@@ -421,11 +421,31 @@ def test_gradients_through_a_meeting(strategy: Any) -> None:
             loss = tf.reduce_sum(everything * tf.reshape(tf.range(24.0), [8, 3]))
         return tape.gradient(loss, v)
 
-    found = check_each(strategy, inside, (batch(strategy),))
+    found = check_each(strategy, inside, (batch(strategy),), times=1)
     weights = np.arange(24.0).reshape(8, 3)
-    for number in range(2):
+    for number in range(2):  # both replicas have a loss of everything
         part = slice(4 * number, 4 * number + 4)
-        np.testing.assert_allclose(found.values[number], (X[part] * weights[part]).sum(0), rtol=1e-4)
+        np.testing.assert_allclose(found.values[number], 2 * (X[part] * weights[part]).sum(0), rtol=1e-4)
+
+
+def test_gradients_without_a_tape_do_not_go_through_a_meeting(strategy: Any) -> None:
+    """What other replicas do with a sum counts as well, and tf.gradients of one replica cannot know it."""
+
+    def inside(x: Any) -> Any:
+        total = context().all_reduce("SUM", x * x)
+        return tf.gradients(tf.reduce_sum(total * x), x)[0]
+
+    with pytest.raises(tf.errors.UnimplementedError, match=r"through a collective of replicas.*GradientTape"):
+        tf.function(lambda x: strategy.run(inside, (x,)))(batch(strategy))
+
+
+def test_gradients_without_a_tape_beside_a_meeting(strategy: Any) -> None:
+    def inside(x: Any) -> Any:
+        count = context().all_reduce("SUM", tf.constant(4.0))
+        return tf.gradients(tf.reduce_sum(x * x) / count, x)[0]
+
+    found = tf.function(lambda x: strategy.run(inside, (x,)))(batch(strategy))
+    np.testing.assert_allclose(found.values[1], 2 * X[4:] / 8, rtol=1e-5)
 
 
 def test_objects_of_the_program(strategy: Any) -> None:

@@ -203,6 +203,6 @@ def test_nccl_takes_a_card_for_each_worker() -> None:
     assert "built without" in why_no_nccl(members, ["a 1", "a 2", "b 1"], is_built_in=False)
     shared = why_no_nccl(members, ["a 1", "b 1", "a 1"], is_built_in=True)
     assert shared == (
-        "it refuses two processes on one card: /job:worker/task:0 (10.0.0.0:1) and /job:worker/task:2 (10.0.0.2:1) "
-        "share one of a"
+        "it does not support two processes on one GPU: /job:worker/task:0 (10.0.0.0:1) and "
+        "/job:worker/task:2 (10.0.0.2:1) share one of a"
     )

@@ -57,6 +57,24 @@ def test_step_by_step() -> None:
     np.testing.assert_allclose(found["loss"], wanted["loss"], rtol=1e-5)
 
 
+@pytest.mark.parametrize("name", ["two replicas", "four replicas"])
+@pytest.mark.parametrize("eagerly", [False, True])
+def test_a_normalization_over_all_replicas_is_one_over_the_whole_batch(name: str, eagerly: bool) -> None:
+    def fitted(strategy: Any, **options: Any) -> list[Any]:
+        with strategy.scope():
+            tf.keras.utils.set_random_seed(0)
+            normal = tf.keras.layers.BatchNormalization(synchronized=True)
+            parts = [tf.keras.layers.Dense(4), normal, tf.keras.layers.Dense(1)]
+            model = tf.keras.Sequential([tf.keras.Input((3,)), *parts])
+            model.compile(tf.keras.optimizers.SGD(0.2), "mse", **options)
+        losses = model.fit(X, Y**2, batch_size=32, epochs=2, verbose=0, shuffle=False).history["loss"]
+        return [*losses, *model.get_weights()]
+
+    wanted = fitted(tf.distribute.get_strategy())
+    for one, other in zip(fitted(STRATEGIES[name](), run_eagerly=eagerly), wanted, strict=True):
+        np.testing.assert_allclose(one, other, rtol=1e-3, atol=1e-4)
+
+
 def test_a_loop_of_ones_own() -> None:
     strategy = STRATEGIES["two replicas"]()
     with strategy.scope():

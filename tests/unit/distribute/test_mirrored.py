@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import threading
 from collections.abc import Iterator
 from typing import Any
@@ -30,8 +31,7 @@ def _no_threads_left() -> Iterator[None]:
 
 
 def replica() -> int:
-    found: int = tf.distribute.get_replica_context().replica_id_in_sync_group
-    return found
+    return int(tf.get_static_value(tf.distribute.get_replica_context().replica_id_in_sync_group))
 
 
 def in_both(fn: Any) -> list[Any]:
@@ -579,3 +579,39 @@ def test_gradients_go_there_and_back_in_one_piece(strategy: Any) -> None:
     (ready,) = function.get_concrete_function()._programs.values()
     copies = [call for call in ready._program.plan.calls if call.copies is not None]
     assert len(copies) == 2
+
+
+def test_the_number_of_a_replica_is_a_tensor_and_can_be_returned() -> None:
+    """As in TensorFlow: on the device of the replica in eager code; functions return it as a tensor."""
+    strategy = tf.distribute.MirroredStrategy(["/gpu:0", "/gpu:1"])
+
+    def number() -> Any:
+        return tf.distribute.get_replica_context().replica_id_in_sync_group
+
+    eager = strategy.run(number)
+    assert [each.device[-5:] for each in eager.values] == ["GPU:0", "GPU:1"]
+    for found in (eager, tf.function(lambda: strategy.run(number))()):
+        assert [(each.numpy().item(), each.dtype) for each in found.values] == [(0, tf.int32), (1, tf.int32)]
+    assert strategy.run(lambda: ["first", "second"][number()]).values == ("first", "second")
+
+
+def test_a_copy_of_a_variable(strategy: Any) -> None:
+    with strategy.scope():
+        v = tf.Variable([1.0, 2.0], aggregation=tf.VariableAggregation.MEAN)
+    copied = copy.deepcopy(v)
+    v.assign([5.0, 5.0])
+    assert type(copied) is type(v)
+    assert copied.aggregation is v.aggregation
+    assert [each.device[-5:] for each in copied.values] == ["GPU:0", "GPU:1"]
+    for each in copied.values:
+        np.testing.assert_array_equal(each, [1.0, 2.0])
+
+
+def test_replicas_do_not_change_a_central_variable_without_aggregation() -> None:
+    strategy = tf.distribute.experimental.CentralStorageStrategy(["/gpu:0", "/gpu:1"])
+    with strategy.scope():
+        v = tf.Variable(1.0)
+    with pytest.raises(ValueError, match="make it with an aggregation"):
+        strategy.run(lambda: v.assign_add(tf.constant(1.0)))
+    v.assign(3.0)
+    assert float(v) == 3.0

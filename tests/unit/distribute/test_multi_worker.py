@@ -28,7 +28,7 @@ def say(**found):
 
 
 def replica():
-    return tf.distribute.get_replica_context().replica_id_in_sync_group
+    return int(tf.get_static_value(tf.distribute.get_replica_context().replica_id_in_sync_group))
 """
 
 
@@ -368,3 +368,40 @@ else:
     first, _ = said(start_workers(program, 2))
     assert "/job:worker/task:1 (" in first["late"]
     assert "0 of 1 calls" in first["late"]
+
+
+ALONE = """
+import json
+import situs as tf
+from situs._src.distribute import workers
+
+kinds = tf.distribute.experimental.CommunicationImplementation
+options = tf.distribute.experimental.CommunicationOptions
+alone = tf.distribute.MultiWorkerMirroredStrategy()
+assert alone.extended._group is None
+strategy = tf.distribute.MultiWorkerMirroredStrategy(communication_options=options(implementation=kinds.NCCL))
+with strategy.scope():
+    v = tf.Variable(2.0)
+
+
+def step():
+    total = tf.distribute.get_replica_context().all_reduce("SUM", tf.ones([3]) * v)
+    v.assign_add(tf.reduce_sum(total))
+    return total
+
+
+sums = [call().numpy().tolist() for call in (lambda: strategy.run(step), tf.function(lambda: strategy.run(step)))]
+moved = workers.joined().bytes_moved
+gathered = strategy.gather(tf.ones([2, 3]), axis=0).shape.as_list()
+said = {"sums": sums, "v": v.numpy().item(), "shape": gathered, "moved": moved}
+print("FOUND", json.dumps(said))
+"""
+
+
+def test_a_cluster_of_one_exchanges_values_if_nccl_is_asked_for(start_workers: StartWorkers) -> None:
+    """Without cards they go by gloo; on a card NCCL carries them (tests/gpu)."""
+    (printed,) = start_workers(ALONE, 1, SITUS_VIRTUAL_GPUS="0").wait()
+    said = found(printed)
+    assert said["sums"] == [[2.0] * 3, [8.0] * 3]
+    assert (said["v"], said["shape"]) == (32.0, [2, 3])
+    assert said["moved"] == 4 + 2 * 3 * 4  # the first value of the variable, and two sums

@@ -6,12 +6,14 @@ Times are those of the tests: steps take what the clock of the test says, so tha
 from __future__ import annotations
 
 import threading
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
 import situs as tf2
 import situs.compat.v1 as tf
+from situs._src.base.devices.logical import Device
 from situs._src.placement import assembly
 from situs._src.placement.costs import model as cost_model
 from situs._src.placement.costs.kinds import Speed
@@ -19,6 +21,7 @@ from situs._src.placement.costs.store import CostStore
 from situs._src.runtime.dynamic import engine as engines
 from situs._src.runtime.dynamic import program
 from situs._src.runtime.dynamic.pilot import MOST_REPLACEMENTS
+from situs._src.runtime.run.program import Way
 
 LAYERS = 4
 
@@ -361,3 +364,34 @@ def test_what_an_earlier_run_needed_moves_along_with_its_variable(clock):
             for name in ("mean/total", "mean/count"):
                 assert placed[name].device is placed[f"{name}/Assign"].device
                 assert cells[name].place.device is placed[name].device
+
+
+@pytest.mark.parametrize("way", list(Way))
+@pytest.mark.parametrize("towers", [1, 3])
+def test_predictions_ask_those_who_decide_how_a_program_runs(clock, monkeypatch, way, towers):
+    """On cards, with a host that takes longer to order a call than they take for it."""
+    tf2.config.set_placer("dynamic")
+    with tf.Graph().as_default():
+        x, loss, train = network(towers)
+        with tf.Session() as session:
+            clock.engine = engine = session._engine
+            session.run(tf.global_variables_initializer())
+            session.run([loss, train], {x: BATCH})
+            request = next(reversed(session._programs.values())).request
+            monkeypatch.setattr(Device, "is_card", property(lambda self: self.type == "GPU"))
+            monkeypatch.setattr(engines, "work_space", lambda device: 0)
+            monkeypatch.setattr(engines, "way_of", lambda plan, pool, ordered: way)
+            speeds = {"CPU": Speed(1e7, 1e7, 1e-4), "GPU": Speed(1e10, 1e10, 1e-6, launch=1e-4)}
+            monkeypatch.setattr(cost_model, "speed_of", lambda device: speeds[device.type])
+            recordings = {device: device.name for device in engine.devices if device.is_card}
+            engine._running_as = replace(engine._running_as, recordings=recordings)
+            choice = engine._decide(request, engines._needed(request), {})
+    used = {device for device in choice.plan.placement.values() if device != "CPU:0"}
+    if way is Way.CAPTURED:
+        assert len(used) == 1 if towers == 1 else used  # ordered in one go
+        assert choice.plan.forecast.ordering == 0
+    else:
+        assert choice.plan.forecast.ordering > 0
+        assert choice.plan.forecast.value >= choice.plan.forecast.ordering
+    expected = assembly.ORDERING if way is Way.THREADS else assembly.HOST
+    assert choice.assembly.problem.orderer == expected

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -14,15 +16,18 @@ from situs._src.base.devices.inventory import process
 from situs._src.cli.main import main
 from situs._src.placement.costs.key import key_of
 from situs._src.placement.costs.kinds import kind_of
-from situs._src.placement.costs.model import CostModel
-from situs._src.placement.costs.store import CostStore, Pace, shared_store
+from situs._src.placement.costs.model import CostModel, feeding_name
+from situs._src.placement.costs.store import CostStore, Pace, ordering_of, shared_store
+from situs._src.runtime.dynamic import learn as learning
 from situs._src.runtime.dynamic import links
 from situs._src.runtime.dynamic.learn import _seconds, learn, pace_of
 from situs._src.runtime.dynamic.links import FASTEST, LARGE, SMALL, measure_links
+from situs._src.runtime.eager.bridge import host
+from situs._src.runtime.plan.plan import Call, Plan
 from situs._src.runtime.run import program
-from situs._src.runtime.run.program import Listener
+from situs._src.runtime.run.program import Listener, Way
 from situs._src.runtime.run.state import Run
-from situs._src.runtime.run.trace import Recorder
+from situs._src.runtime.run.trace import Event, Recorder
 from situs._src.runtime.symbolic.reinfer import with_shapes
 
 
@@ -39,7 +44,7 @@ def recorded(build, runs=3, **feeds):
     with tf.Graph().as_default(), tf.Session() as session:
         fetch = build()
         session.run(tf.global_variables_initializer())
-        program.listener = Listener(lambda plan, recorder: seen.append((plan, recorder)), lambda plan, seconds: None)
+        program.listener = Listener(lambda plan, run, way: seen.append((plan, run)), lambda plan, seconds: None)
         try:
             for _ in range(2 * runs):  # every other one, and not the first
                 session.run(fetch, feeds)
@@ -57,7 +62,7 @@ def test_what_a_run_took_is_entered_under_the_keys_of_its_operations():
     assert len(seen) == 3  # the first run is not worth recording
     plan, recorder = seen[-1]
     x = fetch.op.inputs[0]
-    learned = learn(recorder.events, plan, store, {x: tf.TensorShape([16, 8])})
+    learned = learn([recorder.events], plan, store, {x: tf.TensorShape([16, 8])})
     assert learned.shapes[fetch].as_list() == [16, 4]
     known = with_shapes([fetch.op], {x: tf.TensorShape([16, 8])})
     found = store.measured(kind_of(process.devices()[0]), key_of(known[fetch.op]))
@@ -76,7 +81,7 @@ def test_updates_that_are_one_call_share_its_time_by_their_bytes():
     store = CostStore()
     _, seen = recorded(build)
     plan, recorder = seen[-1]
-    learn(recorder.events, plan, store)
+    learn([recorder.events], plan, store)
     updates = {key.sizes: found for _, key, found in store.items() if key.family.startswith("ApplyGradientDescent")}
     assert len(updates) == 2
     event = next(e for e in recorder.events if e.call.node is not None and e.call.node.op_def.updates)
@@ -92,7 +97,7 @@ def test_a_loop_is_measured_as_a_whole():
 
     fetch, seen = recorded(build)
     plan, recorder = seen[-1]
-    learned = learn(recorder.events, plan, CostStore())
+    learned = learn([recorder.events], plan, CostStore())
     (cost,) = [cost for (name, _), cost in learned.held.items() if name == fetch.op.name]
     assert cost.source == "measured"
     model = CostModel(CostStore(), learned.held)
@@ -111,17 +116,17 @@ def test_what_calls_took_one_by_one_is_brought_to_what_they_take_in_a_row(whole)
     _, seen = recorded(build, **{"x:0": np.ones((64, 64), "f")})
     plan, recorder = seen[-1]
     raw, store = CostStore(), CostStore()
-    learn(recorder.events, plan, raw)
+    learn([recorder.events], plan, raw)
     costs = {key: found.median for _, key, found in raw.items()}
     others = sum(_seconds(recorder.events).values()) - sum(costs.values())
-    learn(recorder.events, plan, store, whole=others + whole * sum(costs.values()))
+    learn([recorder.events], plan, store, whole=others + whole * sum(costs.values()))
     for _, key, found in store.items():
         assert found.median == pytest.approx(whole * costs[key])
     kind = kind_of(process.devices()[0])
     assert store.pace(kind).share == pytest.approx(whole)
     later = CostStore()
     later.note_pace(kind, 0.0, whole)
-    learn(recorder.events, plan, later)  # a run of which no whole is known goes by what is known of the kind
+    learn([recorder.events], plan, later)  # a run of which no whole is known goes by what is known of the kind
     assert {key: found.median for _, key, found in later.items()} == pytest.approx(
         {key: whole * seconds for key, seconds in costs.items()}
     )
@@ -191,7 +196,9 @@ def test_profile_measures_what_runs_meanwhile_and_saves_it(own_costs):
     assert found.runs == 3
     again = CostStore(own_costs)
     assert any(key.family.startswith("MatMul") for _, key, _ in again.items())
-    assert len(again.links()) == len(process.devices()) * (len(process.devices()) - 1)
+    feeding = feeding_name(host())
+    assert len(again.links().keys() - {feeding}) == len(process.devices()) * (len(process.devices()) - 1)
+    assert again.links()[feeding].per_byte > 0  # what becomes of arrays of the program
     assert program.listener is None
     double(x)
     assert found.runs == 3
@@ -248,3 +255,124 @@ def test_a_run_that_is_recorded_already_is_not_recorded_twice(own_costs):
             made.run(Run(session._state), [torch.tensor(1.0)], mine)
             assert mine.events
             assert found.runs == 0
+
+
+# What the host has to do for a card.
+
+KIND = "GPU of a test"
+
+
+def ordered_run(ordering, seconds):
+    """Events of a step whose calls are a card's: each kept the host busy for a while, and then the card."""
+    with tf.Graph().as_default():
+        x = tf.placeholder(tf.float32, [4, 4])
+        nodes = [tf.tanh(x).op, tf.exp(x).op]
+    card = SimpleNamespace(is_card=True, short_name="GPU:0")
+    calls = [Call(lambda: None, [], [number], card, node) for number, node in enumerate(nodes)]
+    plan = Plan(calls, [], [], len(calls), {}, placed={})
+    events, at = [], 0
+    for call in calls:
+        done = at + round((ordering + seconds) * 1e9)
+        events.append(Event(call, at, done, 1, (((4, 4), "float32", 64),), ordered=at + round(ordering * 1e9)))
+        at = done
+    return plan, events
+
+
+@pytest.fixture
+def card_kind(monkeypatch):
+    monkeypatch.setattr(learning, "kind_of", lambda device: KIND)
+    monkeypatch.setattr(learning, "processor_of", lambda device: "the card")
+
+
+def test_the_time_of_the_host_and_of_the_card_are_told_apart(card_kind):
+    plan, events = ordered_run(ordering=30e-6, seconds=50e-6)
+    store = CostStore()
+    learn([events], plan, store)
+    for _, _, found in store.items():
+        assert found.seconds == [pytest.approx(50e-6)]
+        assert found.ordering == [pytest.approx(30e-6)]
+    assert store.paces() == {}
+
+
+def test_a_recorded_step_says_what_calls_take_of_the_card(card_kind):
+    plan, events = ordered_run(ordering=30e-6, seconds=50e-6)
+    store = CostStore()
+    learn([events], plan, store, whole=80e-6, way=Way.CAPTURED)
+    assert store.pace(KIND).per_call == pytest.approx(10e-6, rel=1e-5)
+    assert sum(found.median for _, _, found in store.items()) == pytest.approx(80e-6)
+    assert ordering_of(KIND) not in store.paces()
+
+
+def test_a_step_that_the_host_is_slow_with_says_what_calls_take_of_the_host(card_kind):
+    plan, events = ordered_run(ordering=30e-6, seconds=5e-6)
+    store = CostStore()
+    learn([events], plan, store, whole=45e-6)
+    assert store.pace(ordering_of(KIND)).share == pytest.approx(45 / 60)
+    assert KIND not in store.paces()  # nothing was learnt of the card, which waited
+    slow, busy = ordered_run(ordering=1e-6, seconds=50e-6)
+    other = CostStore()
+    learn([busy], slow, other, whole=90e-6)
+    assert other.paces() == {}  # the card was what took the time
+
+
+def test_of_several_recorded_runs_each_call_has_the_median(card_kind):
+    runs = [ordered_run(30e-6, seconds) for seconds in (50e-6, 70e-6, 900e-6)]
+    plan = runs[0][0]
+    calls = [event.call for event in runs[0][1]]
+    same = [[replace(event, call=call) for event, call in zip(events, calls, strict=True)] for _, events in runs]
+    store = CostStore()
+    learn(same, plan, store)
+    assert [found.median for _, _, found in store.items()] == [pytest.approx(70e-6)] * 2
+
+
+def test_what_was_folded_away_takes_no_time():
+    """Of two products of a key one is known when the plan is made: what the other took is shared out to both."""
+
+    def build():
+        x = tf.placeholder(tf.float32, [16, 16], name="x")
+        return tf.matmul(x, tf.ones([16, 16])) + tf.matmul(tf.ones([16, 16]), tf.ones([16, 16]))
+
+    _, seen = recorded(build, **{"x:0": np.ones((16, 16), "f")})
+    plan, recorder = seen[-1]
+    products = [node for node in plan.placed if node.type == "MatMul"]
+    ran = [event for event in recorder.events if event.call.node in products]
+    store = CostStore()
+    learn([recorder.events], plan, store)
+    kind = kind_of(process.devices()[0])
+    taken = [store.measured(kind, key_of(node)).median for node in products]
+    seconds = sum((event.end - event.start) * 1e-9 for event in ran)
+    assert len(products) == 2
+    assert seconds * (1 - 1e-9) <= sum(taken) <= (1.25 * seconds + 2.1e-5) * len(ran)
+
+
+def test_beside_a_card_the_hosts_calls_have_what_it_leaves_of_the_step(monkeypatch):
+    monkeypatch.setattr(learning, "kind_of", lambda device: "card" if device.is_card else "host")
+    card, own = SimpleNamespace(is_card=True), SimpleNamespace(is_card=False)
+    store = CostStore()
+    store.note_pace("host", 0.0, 0.6)
+    calls = [(own, learning.Taken(5.0)), (own, learning.Taken(5.0)), (card, learning.Taken(1.0))]
+    assert learning._pace_beside_a_card(calls, 9.0, store).share == pytest.approx(0.8)
+    assert learning._pace_beside_a_card(calls, 3.0, store).share == 0.6  # never quicker than alone
+    assert learning._pace_beside_a_card(calls, 11.9, store).share == 1.0  # nor slower than each by itself
+    assert learning._pace_beside_a_card(calls, 13.0, store) is None  # the step is not the host's
+    assert learning._pace_beside_a_card(calls[:2], 9.0, store) is None
+
+
+def test_views_take_no_part_and_the_others_share_the_step():
+    def build():
+        x = tf.placeholder(tf.float32, [64, 64], name="x")
+        return tf.tanh(tf.reshape(tf.exp(x), [32, 128]))
+
+    _, seen = recorded(build, **{"x:0": np.ones((64, 64), "f")})
+    plan, recorder = seen[-1]
+    store = CostStore()
+    events, at = [], 0
+    for event in recorder.events:  # one after the other: 10 us for a view, 50 for the rest
+        is_view = event.call.node is not None and event.call.node.type == "Reshape"
+        events.append(replace(event, start=at, end=at + (10_000 if is_view else 50_000)))
+        at = events[-1].end
+    copies = sum(50e-6 for event in events if event.call.copies is not None)
+    learn([events], plan, store, whole=at * 1e-9)
+    found = {key.family.split(" ", 1)[0]: each.median for _, key, each in store.items()}
+    assert found["Reshape"] == 0.0
+    assert found["Exp"] + found["Tanh"] == pytest.approx(at * 1e-9 - copies)  # what the view took is theirs

@@ -107,3 +107,12 @@ def test_whatever_steps_take_all_of_it_is_bounded(times, has_single, period):
             pilot.tries_single()
     assert replaced <= MOST_REPLACEMENTS
     assert tried <= MOST_REPLACEMENTS + 1
+
+
+def test_a_program_that_changes_its_form_is_timed_when_it_has_it():
+    pilot = Pilot(1.0, has_single=True, formed=9)
+    kinds, verdict = steps(pilot, 1.0)
+    assert kinds[: WARM_STEPS + 1] == [Step.PLAIN] * WARM_STEPS + [Step.RECORD]
+    assert set(kinds[WARM_STEPS + 1 : 9]) == {Step.PLAIN}
+    assert kinds[9:] == [Step.TIME] * TIMED_STEPS
+    assert verdict is Verdict.TRY_SINGLE

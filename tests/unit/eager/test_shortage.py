@@ -95,7 +95,7 @@ def test_the_error_has_what_was_asked_for_and_what_is_held(device):
     line = exhausted(raised.value, device, "Fill").message.splitlines()[0]
     assert line == (
         f"OOM when allocating tensor with shape[2,4194304] and type float on {LOCAL}/device:GPU:0 by Fill: "
-        f"32.0 MiB were asked for, 50.0 MiB of 64.0 MiB are held ({policy.of(device)}; 50.0 MiB taken from the card)."
+        f"tried to allocate 32.0 MiB, with 50.0 MiB of 64.0 MiB in use ({policy.of(device)}; 50.0 MiB reserved)."
     )
     del held
 
@@ -104,7 +104,10 @@ def test_of_several_results_the_others_are_counted_too(device):
     with pytest.raises(LimitReached) as raised:
         counted(lambda: [zeros(40 * MIB) for _ in range(2)], device, "Split")()
     text = str(exhausted(raised.value, device, "Split"))
-    assert "40.0 MiB were asked for, 40.0 MiB of 64.0 MiB are held, 40.0 MiB of that by its other results" in text
+    assert (
+        "tried to allocate 40.0 MiB, with 40.0 MiB of 64.0 MiB in use, 40.0 MiB of that by the op's other results"
+        in text
+    )
 
 
 @pytest.mark.parametrize(
@@ -181,7 +184,7 @@ def test_whatever_runs_out_names_the_tensor(run_python):
     for error, (call, (asked, by)) in zip(errors, RUN_OUT.items(), strict=True):
         first = f"OOM when allocating tensor with {asked} on {LOCAL}/device:GPU:0 by {by}: "
         assert error.startswith(first), call
-        assert " of 64.0 MiB are held (map all; " in error, call
+        assert " of 64.0 MiB in use (map all; " in error, call
 
 
 def test_the_program_is_told_who_holds_what_and_goes_on(run_python):

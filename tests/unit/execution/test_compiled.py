@@ -41,7 +41,7 @@ def stand_in(monkeypatch):
         calls = 0
         around = staticmethod(lambda run: run)
 
-        def compile(self, traced, exact=False, elsewhere=False):
+        def compile(self, traced, exact=False):
             self.regions += 1
             run = self.around(lambda values: traced.graph(*values))
 
@@ -91,8 +91,7 @@ def test_nothing_is_compiled_by_default(stand_in):
     for _ in range(COMPILED_AFTER + 3):
         f(X)
     assert stand_in.regions == 0
-    assert set(ways(f)) == {""}
-    assert "runs as" not in str(tf.explain(f))
+    assert not any("compiled" in way for way in ways(f))
 
 
 @pytest.mark.parametrize("enabled", [True, "autoclustering"])
@@ -201,6 +200,9 @@ def test_jit_compile_without_a_compiler_says_what_to_install(monkeypatch, tmp_pa
     f = tf.function(layer, jit_compile=True)
     with pytest.raises(tf.errors.NotFoundError, match=r"this machine lacks a C\+\+ compiler \(g\+\+ or clang\+\+"):
         f(X)
+    monkeypatch.setenv("CXX", "/nowhere/g++")
+    with pytest.raises(tf.errors.NotFoundError, match=r"lacks a C\+\+ compiler \(CXX=/nowhere/g\+\+ is no program"):
+        f(X)
     monkeypatch.setenv("SITUS_COMPILE", "0")
     assert tf.function(layer, jit_compile=True)(X).shape == (3, 4)
 
@@ -237,7 +239,7 @@ def test_a_card_needs_triton_and_a_c_compiler(monkeypatch, tmp_path):
 
 
 def test_a_compiler_that_fails_leaves_the_calls_as_they_are(stand_in, caplog, monkeypatch):
-    def fail(traced, exact=False, elsewhere=False):
+    def fail(traced, exact=False):
         raise RuntimeError("no space left\nand more")
 
     monkeypatch.setattr(inductor, "compiled", fail)
@@ -247,6 +249,12 @@ def test_a_compiler_that_fails_leaves_the_calls_as_they_are(stand_in, caplog, mo
     np.testing.assert_allclose(made, layer(tf.constant(X)), rtol=1e-6)
     assert len(warnings_of(caplog)) == 1
     assert set(ways(f)) == {"kernel: the compiler failed: RuntimeError: no space left"}
+
+
+def test_of_what_a_compiler_prints_the_first_error_is_shown():
+    text = "C++ compile error\n\nCommand:\ng++ x.cpp\n\nOutput:\nx.h:3:10: fatal error: Python.h: No such file\nmore"
+    assert inductor.failure_of(RuntimeError(text)) == "RuntimeError: x.h:3:10: fatal error: Python.h: No such file"
+    assert inductor.failure_of(RuntimeError("")) == "RuntimeError: "
 
 
 # Never wrong.
@@ -290,7 +298,7 @@ def test_integers_must_be_equal(stand_in):
     stand_in.around = lambda run: lambda values: [value + 1 for value in run(values)]
     f = tf.function(lambda x: (x + 3) * 1000000, jit_compile=True)
     for _ in range(5):
-        assert f(np.int32(4)) == 7000000
+        np.testing.assert_array_equal(f(np.full([20], 4, np.int32)), [7000000] * 20)
     assert stand_in.calls == 1
 
 
@@ -439,7 +447,7 @@ def test_a_region_that_is_slower_is_not_used(stand_in, monkeypatch, caplog):
     for _ in range(14):
         f(X)
     assert stand_in.calls == 1 + 3  # the first, and three that were timed
-    assert all(way.startswith("kernel: slower compiled, 5") for way in ways(f))
+    assert all(way.startswith("kernel: slower compiled, ") for way in ways(f))
     assert not warnings_of(caplog)
 
 

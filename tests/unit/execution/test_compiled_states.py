@@ -37,7 +37,7 @@ class StandIn:
         self.calls = 0
         self.fails = False
 
-    def compile(self, traced, exact=False, elsewhere=False):
+    def compile(self, traced, exact=False):
         self.graphs.append(traced)
 
         def run(values):
@@ -306,7 +306,7 @@ def test_a_change_that_differs_is_dropped(stand_in, monkeypatch, caplog):
     """The gradient is 10 % off: a thousandth of the variable, which would pass if only the variable were looked at."""
     usual = stand_in.compile
 
-    def compile_wrong(traced, exact=False, elsewhere=False):
+    def compile_wrong(traced, exact=False):
         run = usual(traced, exact)
 
         def wrong(values):

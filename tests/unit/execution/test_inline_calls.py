@@ -133,7 +133,7 @@ def test_the_same_operations_on_two_devices_stay_a_call():
     node = Mock(args=([None, None], []), attrs={}, op_def=Mock(traits=frozenset()))
     calls = []
     for slot, each in ((1, inner), (2, elsewhere), (3, inner)):
-        function = FunctionCall(node, [Part(each, emit(each).function, [])], [])
+        function = FunctionCall(node, [Part(each, emit(each).function, [])])
         calls.append(Call(function, [Slot(0), Slot(0)], [slot], device, node, takes_run=True, single=False))
     plan = Plan(calls, [0], [Slot(1), Slot(2), Slot(3)], 4, {node: None})
     made = inline_calls(plan)

@@ -200,6 +200,54 @@ def test_sizes_are_known_from_shapes():
     assert len(region.sources) == len(tensors) - 1
 
 
+def test_sizes_on_the_host_are_constants_of_a_region():
+    """What is computed from the shape of an argument parts no region: that is compiled for what it was."""
+    function = tf.function(
+        lambda x: tf.reshape(tf.tanh(x) * 2.0, [tf.shape(x)[0] * 2, -1]) + 1.0,
+        input_signature=[tf.TensorSpec([None, 4], tf.float32)],
+    )
+    tensors = [tf.ones([3, 4])]
+    plan = function.get_concrete_function().ready(tensors)._program.plan
+    seen = Seen(plan, as_host_value)
+    seen.note(plan.inputs, [tensor._value for tensor in tensors])
+    emit(plan, seen.around).function(Run(State()), *[tensor._value for tensor in tensors])
+    division = divide(plan, seen)
+    (region,) = division.regions
+    assert types(region) == ["Tanh", "Mul", "Reshape", "AddV2"]
+    assert [seen.sizes[slot] for slot in region.sizes] == [6]
+    assert {division.reasons[call] for call in division.reasons} == {"computes sizes on the host"}
+
+
+def test_sizes_that_nobody_needs_as_numbers_are_in_the_region():
+    def f(x):
+        loss = tf.tanh(x) * 2.0
+        return tf.reduce_sum(loss) / tf.cast(tf.size(loss), tf.float32)
+
+    function = tf.function(f, input_signature=[tf.TensorSpec([None], tf.float32)])
+    tensors = [tf.constant(X)]
+    plan = function.get_concrete_function().ready(tensors)._program.plan
+    assert size_slots(plan) == set()
+    seen = Seen(plan, as_host_value)
+    seen.note(plan.inputs, [tensor._value for tensor in tensors])
+    emit(plan, seen.around).function(Run(State()), *[tensor._value for tensor in tensors])
+    (region,) = divide(plan, seen).steps
+    assert types(region) == ["Tanh", "Mul", "Sum", "Size", "Cast", "RealDiv"]
+
+
+def test_counters_alone_are_no_region():
+    """To compile them takes seconds and wins nothing."""
+    count = np.array([1, 2], np.int32)
+    assert steps_of(lambda n: (n + 1) * 2 - n, count) == ["AddV2", "Mul", "Sub"]
+    assert steps_of(lambda n: tf.cast((n + 1) * 2, tf.float32), count) == [["AddV2", "Mul", "Cast"]]
+    many = np.arange(100, dtype=np.int32)
+    assert steps_of(lambda n: (n + 1) * 2 - n, many) == [["AddV2", "Mul", "Sub"]]
+
+
+def test_tests_for_nan_and_infinity_are_in_regions():
+    steps = steps_of(lambda x: [tf.cast(f(x * 2.0), tf.int32) for f in (tf.math.is_nan, tf.math.is_inf)], X)
+    assert [sorted(step) for step in steps] == [["Cast", "Cast", "IsInf", "IsNan", "Mul", "Mul"]]
+
+
 def test_virtual_gpus_are_never_compiled():
     def f(x):
         with tf.device("/gpu:0"):

@@ -73,11 +73,11 @@ def test_however_the_program_ends_the_report_is_made(program, capsys, ending, st
 
 
 def test_a_program_that_does_not_compile(program, tmp_path, capsys):
-    (tmp_path / "train.py").write_text("def:\n")
-    assert main(["memory", str(tmp_path / "train.py")]) == 1
+    (tmp_path / "no_program.py").write_text("def:\n")
+    assert main(["memory", str(tmp_path / "no_program.py")]) == 1
     shown = capsys.readouterr()
     assert "SyntaxError" in shown.err
-    assert "train.py" not in shown.out
+    assert "no_program.py" not in shown.out
 
 
 @pytest.mark.parametrize(

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import random
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -114,6 +115,28 @@ _add("fold_in", lambda tf: tf.random.fold_in([1, 2], 7))
 for _alg in ("philox", "auto_select"):
     _add(f"alg {_alg}", lambda tf, alg=_alg: tf.random.stateless_uniform([7], [1, 2], alg=alg))
 _add("stateless_dropout", lambda tf: tf.nn.experimental.stateless_dropout(tf.ones([40]), 0.3, [1, 2]))
+for _dtype in FLOATS:  # what is kept is multiplied with a scale in the dtype of the tensor
+    _add(
+        f"stateless_dropout scale {_dtype}",
+        lambda tf, dtype=_dtype: [
+            tf.nn.experimental.stateless_dropout(tf.random.stateless_uniform([99], [5, 6], dtype=dtype), rate, [1, 2])
+            for rate in (0.1, 0.3, 0.45, 0.9)
+        ],
+    )
+_add(
+    "stateless_dropout computed rate",
+    lambda tf: tf.nn.experimental.stateless_dropout(
+        tf.random.stateless_uniform([99], [5, 6]), tf.constant(0.3), [1, 2]
+    ),
+)
+for _dtype in ("float16", "float32", "float64"):  # samples that are too small for their dtype, before and after a rate
+    _add(
+        f"stateless_gamma tiny {_dtype}",
+        lambda tf, dtype=_dtype: [
+            tf.random.stateless_gamma([30, 3], [1, 2], tf.constant([1e-3, 0.01, 0.2], dtype), beta, dtype)
+            for beta in (None, tf.constant(0.5, dtype), tf.constant(3.0, dtype))
+        ],
+    )
 
 
 # Generators.
@@ -137,6 +160,15 @@ def _generator_in_function(tf: Any) -> Any:
     return [*draw(tf.constant(3)), *draw(tf.constant(4)), tf.identity(g.state), g.normal([2])]
 
 
+def _generator_of_trials(tf: Any) -> Any:
+    g = tf.random.Generator.from_seed(-1)
+    draw = tf.function(lambda: g.binomial([3, 2], [5.0, 200.0], [0.1, 0.6], tf.int64))
+    made = [g.binomial([257], 5.0, 0.3), g.binomial([], 100.0, 0.5, tf.float64), g.binomial([0], 5.0, 0.3), draw()]
+    made += [g.binomial([4, 3, 2], [[5.0], [9.0], [100.0]], [0.1, 0.6], tf.float32), draw(), g.normal([2])]
+    return [*made, tf.identity(g.state)]
+
+
+_add("generator of trials", _generator_of_trials)
 _add("generator", _generator)
 _add("generator function", _generator_in_function)
 for _name, _seed in (("big", 2**70 + 5), ("negative", -3), ("words", [4, 5]), ("three words", [4, 5, 6])):
@@ -273,6 +305,26 @@ def _learned_samplers(tf: Any) -> Any:
 
 
 _add("samplers that learn", _learned_samplers)
+
+
+def _qualities(tf: Any) -> Any:
+    """JPEG files of random qualities: how much of an image is left is another library's, so the choices are told."""
+    tf.random.set_seed(6)
+    files = tf.io.decode_jpeg, tf.io.encode_jpeg
+    image = tf.cast(tf.reshape(tf.range(8 * 8 * 3) * 37 % 256, [8, 8, 3]), tf.uint8)
+
+    def chosen(made: Any) -> int:
+        alike = [tf.reduce_all(files[0](files[1](image, quality=each)) == made) for each in range(100)]
+        return next(quality for quality, same in enumerate(alike) if bool(same))
+
+    step = tf.function(lambda: tf.image.random_jpeg_quality(image, 10, 90))
+    made = [tf.image.stateless_random_jpeg_quality(image, 20, 80, [seed, 2]) for seed in range(3)]
+    made += [tf.image.random_jpeg_quality(image, 5, 95, seed=3) for _ in range(2)]
+    made += [tf.image.random_jpeg_quality(image, 5, 95), step(), step()]
+    return [[chosen(each) for each in made]]
+
+
+_add("jpeg qualities", _qualities)
 
 IMAGE_SIZES = ([40, 60, 3], [299, 299, 3], [7, 5, 1], [1, 1, 3], [480, 17, 3])
 OBJECTS = (
@@ -607,6 +659,79 @@ def _initializers(tf: Any) -> Any:
 
 
 _add("initializers", _initializers)
+
+
+# Programs that nobody has thought of: draws of some kinds, in one of some ways, both chosen at random.
+
+WAYS = ("eager", "function", "retraced", "nested", "graphs")
+KINDS = ("normal", "truncated_normal", "uniform", "integers", "categorical", "shuffle", "dropout", "crop", "flip")
+
+
+def _chosen_draw(choose: random.Random) -> Call:
+    kind, dtype = choose.choice(KINDS), choose.choice(("float16", "bfloat16", "float32"))
+    size = [choose.choice((0, 1, 2, 3, 5, 7, 17)) for _ in range(choose.randrange(5))]
+    seed = choose.choice((None, None, 0, 7, -3, 2**31 - 1, 2**40 + 5, -(2**35)))
+    part = choose.random()
+
+    def draw(tf: Any) -> Any:
+        if kind in ("normal", "truncated_normal", "uniform"):
+            return getattr(tf.random, kind)(size, dtype=dtype, seed=seed)
+        if kind == "integers":
+            wide = tf.int32 if part < 0.5 else tf.int64
+            return tf.random.uniform(size, -int(part * 1000), int(part * 10**9) + 1, wide, seed=seed)
+        if kind == "categorical":
+            return tf.random.categorical(tf.constant([[part, 1.0, -5 * part]]), 9, seed=seed)
+        if kind == "shuffle":
+            return tf.random.shuffle(tf.range(int(part * 60)), seed=seed)
+        if kind == "dropout":
+            return tf.nn.dropout(tf.ones([*size, 3], dtype), rate=0.9 * part + 0.01, seed=seed)
+        if kind == "crop":
+            return tf.image.random_crop(IMAGE, [2, 2, 3], seed=seed)
+        return tf.image.random_flip_left_right(IMAGES, seed=seed)
+
+    return draw
+
+
+def _chosen_program(number: int) -> Call:
+    choose = random.Random(number)
+    way, seed = WAYS[number % len(WAYS)], choose.choice((0, 1, 42, -7, 2**31, -(2**33)))
+    draws = [_chosen_draw(choose) for _ in range(4)]
+
+    def eager(tf: Any) -> Any:
+        return [draw(tf) for draw in draws]
+
+    def program(tf: Any) -> Any:
+        if way == "graphs":
+            return [each for more in (0, 1) for each in _in_sessions(tf, seed + more)]
+        tf.random.set_seed(seed)
+        if way == "eager":
+            return [*eager(tf), *eager(tf)]
+        inner = tf.function(lambda: eager(tf)[:2])
+        if way == "function":
+            return [*inner(), *inner(), *inner()]
+        if way == "nested":
+            outer = tf.function(lambda: [*inner(), *inner(), draws[2](tf)])
+            return [*outer(), *inner(), *outer()]
+        step = tf.function(lambda x: [*eager(tf)[2:], tf.random.uniform(tf.shape(x))])
+        return [each for shape in ([2], [3], [2], [2, 2]) for each in step(tf.zeros(shape))]
+
+    def _in_sessions(tf: Any, graph_seed: int) -> Any:
+        v1, made = tf.compat.v1, []
+        with tf.Graph().as_default():
+            v1.set_random_seed(graph_seed)
+            weights = v1.get_variable("w", [3, 4], initializer=v1.glorot_uniform_initializer())
+            drawn = eager(v1)[:3]
+            for _ in range(2):
+                with v1.Session() as session:
+                    session.run(v1.global_variables_initializer())
+                    made += [session.run(weights), *session.run(drawn), *session.run(drawn)]
+        return made
+
+    return program
+
+
+for _number in range(25):
+    _add(f"chosen {WAYS[_number % len(WAYS)]} {_number}", _chosen_program(_number))
 
 
 # Writing figures down.

@@ -53,6 +53,28 @@ CALLS = {
     "a reshape to other sizes": (lambda: tf.reshape(M, [4, 2]), INVALID, VALUE),
     "a concat of other shapes": (lambda: tf.concat([M, M.T], 0), INVALID, VALUE),
     "an axis of concat": (lambda: tf.concat([M, M], 2), INVALID, VALUE),
+    "a fraction beside integers": (lambda: tf.maximum(tf.constant([1, 2]), 0.5), TYPE, TYPE),
+    "a fraction before integers": (lambda: 0.5 * tf.constant([1, 2]), TYPE, TYPE),
+    "a word beside numbers": (lambda: tf.constant(M) < "a", TYPE, TYPE),
+    "fractions compared with integers": (lambda: tf.constant([1, 2]) == [1.5, 2], TYPE, TYPE),
+    "a fraction inside of a function": (lambda: tf.math.l2_normalize(tf.constant([1, 2])), TYPE, TYPE),
+    "integers beside numbers": (lambda: tf.constant([1, 2]) * tf.constant([0.5, 1.0]), INVALID, TYPE),
+    "a fraction added to integers": (lambda: tf.constant([1, 2]) + 0.5, INVALID, TYPE),
+    "a fraction that integers are added to": (lambda: 0.5 + tf.constant([1, 2]), TYPE, TYPE),
+    "a product of integers and fractions": (lambda: tf.matmul(tf.ones([1, 1], tf.int32), [[0.5]]), INVALID, TYPE),
+    "a sum of integers and fractions": (lambda: tf.add_n([tf.constant(1), 0.5]), INVALID, TYPE),
+    "the length of a number": (lambda: tf.strings.length(3), TYPE, TYPE),
+    "a norm of integers": (lambda: tf.norm(tf.constant([1, 2])), INVALID, TYPE),
+    "the gelu of integers": (lambda: tf.nn.gelu(tf.constant([1, 2])), VALUE, VALUE),
+    "integers up to a fraction": (lambda: tf.range(2.0, dtype=tf.int32), TYPE, TYPE),
+    "a quotient of booleans": (lambda: tf.constant([True]) / tf.constant([True]), TYPE, TYPE),
+    "a choice of integers and fractions": (lambda: tf.where([True], [1], [0.5]), TYPE, TYPE),
+    "a quotient of two dtypes": (lambda: tf.constant(M) / tf.constant([1, 2, 3]), TYPE, TYPE),
+    "a quotient without NaN of two dtypes": (
+        lambda: tf.math.divide_no_nan(tf.constant(M), tf.constant([1, 2, 3])),
+        TYPE,
+        TYPE,
+    ),
 }
 
 

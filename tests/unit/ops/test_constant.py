@@ -88,3 +88,14 @@ def test_a_list_that_has_no_tensor_is_refused_in_the_same_words_as_before():
         tf.convert_to_tensor([1.5, 2.5], tf.int32)
     with pytest.raises(ValueError, match="float64"):
         tf.convert_to_tensor([tf.constant(1.0, tf.float64), tf.constant(1.0)])
+
+
+@pytest.mark.parametrize(("limit", "steps"), [(3.0, 800), (1.0, 49), (0.7, 7), (2.5, 461), (1.1, 109)])
+def test_a_range_of_float32_ends_where_its_own_arithmetic_says(limit, steps):
+    # As TensorFlow counts: with the rounded step, in float32. In float64 the rounded step is often one more.
+    delta = np.float32(limit) / np.float32(steps)
+    for made in (tf.range(0.0, limit, delta), tf.function(lambda: tf.range(0.0, limit, tf.constant(delta)))()):
+        length = int(np.ceil(np.float32(limit) / delta))
+        assert made.shape == [length]
+        np.testing.assert_array_equal(made.numpy(), np.arange(length, dtype=np.float32) * delta)
+    assert len(tf.range(-2.0, 1.0, 3.0 / tf.reduce_prod(tf.constant([4.0, 10.0, 10.0, 2.0])))) == 800

@@ -386,3 +386,11 @@ def test_ranks_that_are_no_scalars_and_data_that_is_no_list_are_refused_in_graph
             )
         message = "Expected a list for argument 'data' not 5."
         fails(TypeError, message, lambda: debug.assert_rank_v1(unknown, 2, data=5))
+
+
+def test_a_scalar_and_a_vector_of_one_element_have_the_same_shape():
+    one, scalar = c([1.0]), c(5)
+    debug.assert_shapes([(one, ()), (scalar, ())])
+    debug.assert_shapes([(one, (1,)), (scalar, (1,))])
+    with pytest.raises(ValueError, match=r"dimension 0 must have size 1\.  Received size 2"):
+        debug.assert_shapes([(c([1.0, 2.0]), ())])

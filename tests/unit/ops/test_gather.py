@@ -245,8 +245,8 @@ def test_where_adapts_python_values(on_device):
         (([True, False], [1, 2, 3], [1, 2, 3]), r"condition \[2\], then \[3\], and else \[3\] must be broadcastable"),
         ((True,), "WhereOp : Unhandled input dimensions: 0"),
         (([True], [1]), "x and y must both be non-None or both be None"),
-        (([1, 0], [1, 2], [3, 4]), "expected to be a bool tensor"),
-        (([True], [1], [0.5]), "cannot compute SelectV2"),
+        ((to_tensor([1, 0]), [1, 2], [3, 4]), "expected to be a bool tensor"),
+        (([True], to_tensor([1]), to_tensor([0.5])), "cannot compute SelectV2"),
     ],
 )
 def test_where_refuses_what_does_not_fit(on_device, arguments, text):

@@ -133,6 +133,35 @@ def test_random_flips(flip, other):
     assert {one.tobytes() for one in batch} <= kinds
 
 
+@pytest.mark.parametrize("dtype", [tf.float16, tf.float32])
+def test_contrast_has_gradients_and_takes_batches(dtype):
+    pixels = np.random.default_rng(0).uniform(size=(2, 3, 5, 4, 3)).astype(np.float32)
+    images, factor = tf.cast(tf.constant(pixels), dtype), tf.constant(1.5)
+    weights = tf.cast(tf.constant(pixels[::-1] ** 2), dtype)
+
+    def by_parts(images, factor):
+        wide = tf.cast(images, tf.float32)
+        means = tf.reduce_mean(wide, [-3, -2], keepdims=True)
+        return tf.cast((wide - means) * factor + means, images.dtype)
+
+    found = []
+    for function in (image.adjust_contrast, tf.function(image.adjust_contrast), by_parts):
+        with tf.GradientTape() as tape:
+            tape.watch([images, factor])
+            made = function(images, factor)
+        found.append([made, *tape.gradient(made, [images, factor], output_gradients=weights)])
+    for results in found[:2]:
+        for ours, right in zip(results, found[2], strict=True):
+            assert ours.dtype == right.dtype
+            np.testing.assert_allclose(ours.numpy(), right.numpy(), rtol=0, atol=1e-5 if dtype == tf.float32 else 1e-2)
+
+
+@pytest.mark.parametrize(("images", "factor"), [(np.ones((4, 4), np.float32), 1.0), (F, [1.0, 2.0])])
+def test_contrast_refuses_what_is_no_image_or_no_number(images, factor):
+    with pytest.raises((ValueError, tf.errors.InvalidArgumentError)):
+        image.adjust_contrast(images, factor)
+
+
 def test_random_brightness_and_contrast_stay_within_their_bounds():
     tf.random.set_seed(2)
     grey = tf.fill([2, 2, 1], 0.5)

@@ -165,3 +165,12 @@ def test_what_is_no_image_is_refused_in_words(case: str) -> None:
     call, words = REFUSED[case]
     with pytest.raises((ValueError, tf.errors.InvalidArgumentError), match=words):
         call()
+
+
+@pytest.mark.parametrize("dtype", [tf.float16, tf.float64, tf.uint8, tf.float32])
+def test_standardized_images_are_float32(dtype):
+    image = tf.cast(tf.reshape(tf.range(12), [2, 2, 3]), dtype)
+    made = tf.image.per_image_standardization(image)
+    assert made.dtype is tf.float32
+    numbers = np.arange(12).reshape(2, 2, 3)
+    np.testing.assert_allclose(made, (numbers - numbers.mean()) / numbers.std(), rtol=1e-6)

@@ -158,7 +158,7 @@ def test_functions_of_two_inputs_refuse_mixed_dtypes_and_bools(on_device, name):
     with pytest.raises(TypeError, match=r"same dtype|was expected to be a float tensor but is a double"):
         function(to_tensor([1.0]), to_tensor([1.0], dt.float64))
     if name != "multiply":  # of booleans, as TensorFlow's operator has it
-        with pytest.raises(InvalidArgumentError, match="'T' of bool is not in the list of allowed values"):
+        with pytest.raises(InvalidArgumentError, match=r"'T' of bool is not in the list|Invalid dtype tf.bool"):
             function(to_tensor([True]), to_tensor([True]))
 
 
@@ -296,7 +296,7 @@ def test_integers_have_no_negative_powers(on_device):
     assert math.pow(to_tensor([], dt.int32), -1).shape == [0]
     assert math.pow(2, 3).numpy() == 8
     assert math.pow(to_tensor([2, 3], dt.int8), to_tensor([8, 2], dt.int8)).numpy().tolist() == [0, 9]
-    with pytest.raises(DTypeError, match="was expected to be a int32 tensor but is a float tensor"):
+    with pytest.raises(DTypeError, match=r"Cannot convert 2\.0 to EagerTensor of dtype int32"):
         math.pow(to_tensor([2, 3]), 2.0)
 
 

@@ -37,8 +37,7 @@ several = settings(max_examples=60, deadline=None, suppress_health_check=[Health
 @pytest.fixture(autouse=True)
 def library(monkeypatch):
     """A library that is there from the first element on."""
-    made = quick_strings._Library()
-    monkeypatch.setattr(quick_strings, "WORTH_COMPILING", 0)
+    made = quick_strings.deferred(0)
     monkeypatch.setattr(quick_strings, "_library", made)
     assert made.functions(1) is not None
     return made
@@ -132,17 +131,15 @@ def test_references_are_counted():
 def test_few_strings_do_not_wait_for_a_compiler(monkeypatch, tmp_path):
     monkeypatch.setattr(compile_c, "_loaded", {})
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    monkeypatch.setattr(quick_strings, "WORTH_COMPILING", 300)
-    library = quick_strings._Library()
+    library = quick_strings.deferred(300)
     assert [library.functions(100) is not None for _ in range(4)] == [False, False, True, True]
     monkeypatch.setattr(compile_c, "_loaded", {})  # as in the next process
-    assert quick_strings._Library().functions(1) is not None
+    assert quick_strings.deferred(300).functions(1) is not None
 
 
 def test_a_compiler_that_fails_is_asked_once(monkeypatch):
     asked = []
-    monkeypatch.setattr(quick_strings, "library", lambda *_, **options: asked.append(options["may_compile"]))
-    monkeypatch.setattr(quick_strings, "WORTH_COMPILING", 10)
-    library = quick_strings._Library()
+    monkeypatch.setattr(compile_c, "library", lambda *_, **options: asked.append(options["may_compile"]))
+    library = quick_strings.deferred(10)
     assert [library.functions(6) for _ in range(5)] == [None] * 5
     assert asked == [False, True]

@@ -147,3 +147,11 @@ def test_names_of_tensorflow_1():
 def test_bad_arguments(error, call, words):
     with pytest.raises(error, match=words):
         call()
+
+
+def test_the_gradient_of_frames_is_no_slices():
+    x = tf.constant([1.0, 2.0, 3.0, 4.0, 5.0])
+    with tf.GradientTape() as tape:
+        tape.watch(x)
+        y = tf.signal.frame(x, 3, 1)
+    assert tape.gradient(y, x).numpy().tolist() == [1.0, 2.0, 3.0, 2.0, 1.0]

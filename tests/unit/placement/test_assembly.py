@@ -7,8 +7,9 @@ import pytest
 
 import situs.compat.v1 as tf
 from situs._src.base.devices.inventory import process
+from situs._src.base.devices.logical import Device
 from situs._src.placement import assembly
-from situs._src.placement.assembly import assemble, basis_of
+from situs._src.placement.assembly import Running, assemble, basis_of
 from situs._src.placement.costs.model import Cost, CostModel
 from situs._src.placement.costs.store import CostStore
 from situs._src.placement.placer import place
@@ -168,3 +169,59 @@ def test_what_costs_rest_on_is_said():
         "oldest measurement 1970-01-02 00:00 UTC, newest 1970-01-04 00:00 UTC",
     ]
     assert basis_of([]) == ["nothing in it takes time"]
+
+
+@pytest.fixture
+def cards(monkeypatch):
+    """Virtual GPUs that are taken for logical devices of one card: a call takes 1 ms there, and the host 2 to order."""
+    monkeypatch.setattr(Device, "is_card", property(lambda self: self.type == "GPU"))
+    monkeypatch.setattr(assembly, "processor_of", lambda device: "card" if device.is_card else "host")
+    monkeypatch.setattr(assembly, "kind_of", lambda device: device.type)
+    monkeypatch.setattr(
+        CostModel,
+        "time",
+        lambda self, node, device: Cost(1e-3, "measured", 1.0, ordering=2e-3 if device.is_card else 0.0),
+    )
+
+
+def product_and_sum():
+    tf.add(tf.matmul(tf.placeholder(tf.float32, [8, 8]), tf.ones([8, 8]), name="a"), 1.0, name="b")
+
+
+def test_a_card_is_told_what_to_do_call_by_call_unless_it_is_recorded(graph, cards):
+    product_and_sum()
+    problem = assembled(graph).problem
+    assert problem.orderer == "host"
+    on_card = simulate(problem, everything_on(problem, "GPU:0"))
+    assert on_card.ordering == pytest.approx(2e-3 * sum(node.ordering != () for node in problem.nodes))
+    assert simulate(problem, everything_on(problem, "CPU:0")).ordering == 0.0
+    recordings = {device: device.name for device in process.devices() if device.is_card}
+    recorded = assembled(graph, running=Running(recordings=recordings)).problem
+    assert simulate(recorded, everything_on(recorded, "GPU:0")).ordering == 0.0
+    assert simulate(recorded, {**everything_on(recorded, "GPU:0"), "b": "GPU:1"}).ordering > 0.0
+    never = assembled(graph, running=Running(orders=False)).problem
+    assert simulate(never, {**everything_on(never, "GPU:0"), "b": "GPU:1"}).ordering == 0.0
+
+
+def test_copies_of_a_card_go_in_the_order_of_its_work_and_the_host_waits_for_its_own(graph, cards):
+    product_and_sum()
+    problem = assembled(graph).problem
+    number = problem.device_index
+    assert problem.link[number["CPU:0"], number["GPU:0"]].resources == ("card", "host")
+    assert problem.link[number["GPU:0"], number["CPU:0"]].resources == ("card", "host")
+    assert problem.link[number["GPU:0"], number["GPU:1"]].resources == ("card",)
+    beside = assembled(graph, running=Running(side_by_side=True)).problem
+    assert beside.orderer == assembly.ORDERING  # a thread of its own, while others compute
+    assert beside.link[number["CPU:0"], number["GPU:0"]].resources == ("card", assembly.ORDERING)
+
+
+def test_arrays_that_are_fed_are_copied_on_the_host(graph):
+    x = tf.placeholder(tf.float32, [1024, 1024], name="x")
+    tf.tanh(x, name="y")
+    host = process.devices()[-1]
+    time_of = {}
+    for converts in (False, True):
+        problem = assembled(graph, feeds=[(x, host)], running=Running(converts=converts)).problem
+        time_of[converts] = problem.nodes[problem.index["(fed) x:0"]].times[problem.device_index["CPU:0"]]
+    feeding = CostModel(CostStore()).feeding(host)
+    assert time_of == {False: 0.0, True: pytest.approx(feeding.seconds(4 * 1024 * 1024))}

@@ -142,6 +142,17 @@ def test_what_does_not_fit_on_the_card_is_offloaded_and_the_card_keeps_room_for_
     assert on_card + BLOCK <= limit
 
 
+def test_a_card_with_room_comes_before_offloading_many_small_tensors():
+    """Each tensor that is offloaded is brought by itself, which takes longer than a copy from card to card."""
+    parts = [torch.nn.Sequential(*(torch.nn.Linear(8, 8) for _ in range(6))) for _ in range(2)]
+    each = sum(value.nbytes for value in parts[0].parameters())
+    limit = each + each // 2
+    found = situs.torch.device_map(
+        torch.nn.Sequential(*parts), torch.zeros(1, 8), max_memory={0: limit, 1: limit, "cpu": "1GiB"}
+    )
+    assert set(found.values()) == {0, 1}
+
+
 def test_more_than_there_is_room_for_is_refused():
     with pytest.raises(InfeasibleError):
         situs.torch.device_map(Net(), IDS, max_memory={0: BLOCK, 1: BLOCK})
@@ -163,7 +174,7 @@ def test_the_same_seed_gives_the_same_map():
 @pytest.mark.parametrize(
     ("arguments", "text"),
     [
-        ({"devices": ["tpu"]}, "number of a card"),
+        ({"devices": ["tpu"]}, "number of a GPU"),
         ({"devices": [0, "cuda:0"]}, "stands twice"),
         ({"devices": ["disk"]}, "on a disk alone"),
         ({"max_memory": {0: "much"}}, "size in bytes"),

@@ -60,3 +60,69 @@ def test_tables_of_ragged_and_sparse_keys() -> None:
     table = tf.lookup.StaticHashTable(tf.lookup.KeyValueTensorInitializer(["a", "b"], [1, 2]), 0)
     assert table.lookup(tf.ragged.constant([["a"], ["b", "c"]])).to_list() == [[1], [2, 0]]
     assert table.lookup(tf.sparse.from_dense([["a", ""], ["", "b"]])).values.numpy().tolist() == [1, 2]
+
+
+def test_rows_are_checked_in_functions_too():
+    whole = tf.function(lambda values, splits: tf.RaggedTensor.from_row_splits(values, splits))
+    by_number = tf.function(lambda values, ids, count: tf.RaggedTensor.from_value_rowids(values, ids, count))
+    add = tf.function(lambda one, other: one + other)
+    assert whole([1, 2, 3], tf.constant([0, 2, 3])).to_list() == [[1, 2], [3]]
+    assert by_number([1, 2, 3], tf.constant([0, 0, 2]), tf.constant(4)).to_list() == [[1, 2], [], [3], []]
+    for splits in ([0, 2, 1], [1, 2, 3], [0, 2, 2], [0, 2, 4]):
+        for make in (whole, tf.RaggedTensor.from_row_splits):
+            with pytest.raises(tf.errors.InvalidArgumentError, match="valid RaggedTensor") as caught:
+                make([1, 2, 3], tf.constant(splits))
+            assert type(caught.value).__name__ == "InvalidArgumentError"
+    for ids in ([1, 0, 1], [0, 0, 5], [-1, 0, 0]):
+        for make in (by_number, tf.RaggedTensor.from_value_rowids):
+            with pytest.raises(tf.errors.InvalidArgumentError, match="row"):
+                make([1, 2, 3], tf.constant(ids), tf.constant(3))
+    one, other = tf.ragged.constant([[1], [2, 3]]), tf.ragged.constant([[1, 2], [3]])
+    assert add(one, one).to_list() == [[2], [4, 6]]
+    for call in (add, tf.add):
+        with pytest.raises(tf.errors.InvalidArgumentError, match="incompatible shapes"):
+            call(one, other)
+
+
+def test_rows_are_checked_in_graphs_of_sessions():
+    with v1.Graph().as_default():
+        splits = v1.placeholder(tf.int64, [None])
+        dense = tf.RaggedTensor.from_row_splits(tf.constant([1, 2, 3]), splits).to_tensor()
+        with v1.Session() as sess:
+            assert sess.run(dense, {splits: [0, 1, 3]}).tolist() == [[1, 0], [2, 3]]
+            with pytest.raises(tf.errors.InvalidArgumentError, match="valid RaggedTensor"):
+                sess.run(dense, {splits: [0, 2, 1]})
+
+
+@pytest.mark.parametrize("in_function", [False, True])
+def test_functions_of_rows_may_return_rows_of_any_length(in_function):
+    # As TensorFlow has them.
+    call = tf.function if in_function else lambda made: made
+    rows, row = tf.ragged.constant([[1.0, 2.0], [], [3.0]]), tf.RaggedTensorSpec
+    doubled = call(lambda: tf.map_fn(lambda x: x * 2, rows, fn_output_signature=row([None], tf.float32)))()
+    assert doubled.to_list() == [[2.0, 4.0], [], [6.0]]
+    assert doubled.shape.as_list() == [3, None]
+    assert call(lambda: tf.map_fn(lambda x: x * 2, rows))().to_list() == [[2.0, 4.0], [], [6.0]]
+    counted = call(lambda n: tf.map_fn(tf.range, n, fn_output_signature=row([None], tf.int32)))(tf.constant([1, 0, 2]))
+    assert counted.to_list() == [[0], [], [0, 1]]
+    repeated = call(
+        lambda: tf.map_fn(
+            lambda pair: tf.repeat(pair[0], pair[1]),
+            (tf.constant([1.5, 2.5]), tf.constant([2, 1])),
+            fn_output_signature=row([None], tf.float32),
+        )
+    )()
+    assert repeated.to_list() == [[1.5, 1.5], [2.5]]
+    text = tf.constant(["a b", ""])
+    words = call(lambda: tf.map_fn(tf.strings.split, text, fn_output_signature=row([None], tf.string)))
+    assert words().to_list() == [[b"a", b"b"], []]
+
+    @call
+    def slope(x):
+        with tf.GradientTape() as tape:
+            tape.watch(x)
+            made = tf.map_fn(lambda n: x[:n] * x[0], tf.constant([1, 3]), fn_output_signature=row([None], tf.float32))
+            y = tf.reduce_sum(made.flat_values)
+        return tape.gradient(y, x)
+
+    assert slope(tf.constant([1.0, 2.0, 3.0])).numpy().tolist() == [9.0, 1.0, 1.0]

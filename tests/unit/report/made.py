@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from situs._src.report.collect import Collector, Compiled, Decision, Event, Trace
-from situs._src.report.data import About, Data, as_data
+from situs._src.report.data import About, as_data
 from situs._src.report.graphs import Edge, GraphData, Node
 from situs._src.report.memory import Held
+from situs._src.report.schema import Data
 
 HOSTILE = '</script><img src=x onerror="window.hacked=1"><script>window.hacked=1</script><!--'
 OTHERS = ("{{data}}", "\u2028'\"`${window.hacked=1}", "<svg/onload=window.hacked=1>", "javascript:window.hacked=1")

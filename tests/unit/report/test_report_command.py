@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import pytest
 
@@ -104,8 +105,12 @@ def test_a_plan_of_the_placer_has_a_report(tmp_path, capsys, end):
     assert main(["place", str(graph), "--report", "plan.txt"]) == 1
 
 
-def test_the_demonstration_ends_with_a_report(run_python):
-    done = run_python("from situs._src.cli.main import main; main(['demo'])")
+def test_the_demonstration_ends_with_a_report(run_python, tmp_path):
+    done = run_python("from situs._src.cli.main import main; main(['demo'])", TMPDIR=str(tmp_path))
     address = next(line for line in done.splitlines() if "as a page" in line)
-    assert "file://" in address
-    assert address.endswith("situs-demo.html")
+    page = Path(address.rpartition("file://")[2])
+    assert page.is_relative_to(tmp_path)
+    assert "situs demo" in page.read_text()
+    losses = [float(line.split()[-1]) for line in done.splitlines() if line.startswith("step ")]
+    assert len(losses) == 4
+    assert losses == sorted(losses, reverse=True)  # it trains

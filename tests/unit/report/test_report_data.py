@@ -9,8 +9,9 @@ import pytest
 import situs as tf
 from situs import errors
 from situs._src.report.collect import Collector, Event
-from situs._src.report.data import SCHEMA, VERSION, About, as_data, load
+from situs._src.report.data import About, as_data, load
 from situs._src.report.perfetto import trace_text
+from situs._src.report.schema import SCHEMA, VERSION
 from tests.unit.report.made import small
 
 PARTS = {
@@ -77,10 +78,22 @@ def test_what_is_saved_is_read_again(tmp_path):
     [
         (lambda data: data.update(schema="other"), "no 'schema'"),
         (lambda data: data.update(version=99), "version 99"),
-        (lambda data: data["events"].pop("start"), "'events' does not have the columns"),
-        (lambda data: data["events"]["start"].append(1), "'events' does not have the columns"),
-        (lambda data: data.update(graphs=3), "'graphs' is not a list"),
-        (lambda data: data.pop("strings"), "'strings'"),
+        (lambda data: data["events"].pop("start"), r"events\.start is not there"),
+        (lambda data: data["events"]["start"].append(1), "events should be columns of the same length"),
+        (lambda data: data.update(graphs=3), "graphs should be a list"),
+        (lambda data: data.pop("strings"), "strings is not there"),
+        (lambda data: data.update(strings=[1]), r"strings\[0\] should be a text"),
+        (lambda data: data["devices"].clear(), "should be a whole number from -1 to -1, and is"),
+        (lambda data: data["devices"][0].update(busy=10**400), r"devices\[0\]\.busy should be a whole number"),
+        (lambda data: data["devices"][0].update(virtual=1), r"devices\[0\]\.virtual should be true or false"),
+        (lambda data: data["events"]["lane"].__setitem__(0, 99), r"events\.lane\[0\] should be a whole number from 0"),
+        (lambda data: data["events"]["node"].__setitem__(0, 10**6), r"events\.node\[0\] should be a node of graph"),
+        (lambda data: data["waits"]["for"].__setitem__(0, -1), r"waits\.for\[0\]"),
+        (lambda data: data["program"].update(duration=float("nan")), r"program\.duration should be a whole number"),
+        (lambda data: data["memory"][0]["layers"][0]["values"].append(1), r"values should be as long as times"),
+        (lambda data: data["memory"][0]["layers"][0]["values"].__setitem__(0, float("inf")), "should be a number"),
+        (lambda data: data["compiled"].append({"graph": 0, "ways": [["a"]]}), "an operation and how it runs"),
+        (lambda data: data.update(sources=[]), "sources should be a dictionary"),
     ],
 )
 def test_damaged_data_are_refused_in_words(tmp_path, change, message):

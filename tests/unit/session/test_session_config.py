@@ -270,8 +270,8 @@ def test_fractions_out_of_range_are_refused(fraction):
         ([0.0], "positive number of megabytes, got 0"),
         ([100, -1.0], "positive number of megabytes, got -1"),
         ([float("nan")], "positive number of megabytes, got nan"),
-        ([float("inf")], "add up to more than the card's 2048 MB"),
-        ([1024, 1025], "add up to more than the card's 2048 MB"),
+        ([float("inf")], "add up to more than the GPU's 2048 MB"),
+        ([1024, 1025], "add up to more than the GPU's 2048 MB"),
     ],
 )
 @pytest.mark.virtual
@@ -323,7 +323,7 @@ print([(d.name[-5:], d.memory_limit_bytes >> 20) for d in sess.list_devices()[1:
             {"per_process_gpu_memory_fraction": 0.5},
             1,
             "It's invalid to set per_process_gpu_memory_fraction when virtual_devices is set. Leave one of them out: "
-            "the fraction is a share of every whole card, the memory limits of virtual_devices share one card out.",
+            "the fraction is a share of every whole GPU, while the memory limits of virtual_devices split one GPU.",
         ),
         ({}, 5, "Not enough GPUs to create virtual devices. num_gpus_to_use: 4 #virtual_devices: 5"),
         (

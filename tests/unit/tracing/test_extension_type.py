@@ -176,6 +176,36 @@ def test_datasets():
     assert plain(next(iter(both))[0])[0] == [[1, 2], [3, 4], [5, 6]]
 
 
+class Network(tf.experimental.BatchableExtensionType):
+    shape: tf.TensorShape
+    work: tf.Tensor
+
+    def __init__(self, work):
+        self.work = tf.convert_to_tensor(work)
+        self.shape = self.work.shape[:-1]
+
+
+class Labelled(tf.experimental.BatchableExtensionType):
+    network: Network
+    label: tf.Tensor
+
+
+def test_shapes_among_the_fields_follow_the_tensors():
+    rows = tf.data.Dataset.from_tensor_slices(Network([[1.0, 2.0], [3.0, 4.0]]))
+    assert [(each.shape, each.work.numpy().tolist()) for each in rows] == [([], [1.0, 2.0]), ([], [3.0, 4.0])]
+    assert rows.batch(2).element_spec.shape.as_list() == [None]
+
+
+def test_rows_of_values_in_values():
+    whole = Labelled(Network([[1.0, 2.0], [3.0, 4.0]]), tf.constant([1, 2]))
+    rows = tf.data.Dataset.from_tensor_slices(whole)
+    found = [(each.network.shape, each.network.work.numpy().tolist(), int(each.label)) for each in rows]
+    assert found == [([], [1.0, 2.0], 1), ([], [3.0, 4.0], 2)]
+    (batch,) = rows.batch(2)
+    assert batch.network.work.numpy().tolist() == [[1.0, 2.0], [3.0, 4.0]]
+    assert batch.label.numpy().tolist() == [1, 2]
+
+
 def test_mapping_over_rows():
     whole = Masked([[1, 2], [3, 4]], [[True, False]] * 2)
     found = tf.map_fn(lambda m: m.filled(9), whole, fn_output_signature=tf.int32)

@@ -69,7 +69,7 @@ def test_a_tensor_that_leaks_out_is_refused():
     f(tf.constant(1))
     with pytest.raises(TypeError, match="out of scope"):
         kept[0] + 1
-    with pytest.raises(ValueError, match="must be from the same graph"):
+    with pytest.raises(TypeError, match="out of scope"):
         tf.function(lambda x: x + kept[0])(tf.constant(1))
 
 

@@ -108,3 +108,11 @@ def test_only_elements_that_are_to_be_kept_are_batched(all_of, maybe):
 def test_what_cannot_be_is_refused(make, error, text):
     with pytest.raises(error, match=text):
         make()
+
+
+def test_a_list_of_tensors_in_the_list_is_one_tensor(all_of):
+    """As of what ``tf.decode_csv`` gives: all columns but the last, and the last."""
+    columns = [numbers(2)] * 4
+    made = train.batch([columns[0:-1], columns[-1:]], 2)
+    assert [each.shape for each in made] == [(2, 3), (2, 1)]
+    assert [each.tolist() for each in all_of(made)[0]] == [[[0, 0, 0], [1, 1, 1]], [[0], [1]]]

@@ -416,3 +416,11 @@ def test_a_cached_copy_is_read_before_the_variable_changes(graph):
         for change in range(3):
             value, _ = sess.run([v, v.assign_add(1.0)])
             assert value == change
+
+
+def test_whether_it_is_trainable_is_whatever_is_true_of_it():
+    """Early programs give the dtype there: ``tf.Variable([0.3], tf.float32)``, which TensorFlow takes."""
+    with tf.Graph().as_default():
+        assert tf.Variable([0.3], tf.float32).trainable is True
+        assert tf.Variable([0.3], 0).trainable is False
+        assert len(tf.trainable_variables()) == 1

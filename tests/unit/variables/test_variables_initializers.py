@@ -204,8 +204,8 @@ def test_configs_are_tensorflow_s():
 
 NAMES = """
     constant global_variables glorot_normal glorot_uniform he_normal he_uniform identity lecun_normal lecun_uniform
-    local_variables ones orthogonal random_normal random_uniform truncated_normal uniform_unit_scaling variables
-    variance_scaling zeros
+    local_variables ones orthogonal random_normal random_uniform tables_initializer truncated_normal
+    uniform_unit_scaling variables variance_scaling zeros
 """
 
 

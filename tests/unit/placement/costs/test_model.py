@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from types import SimpleNamespace
 
 import pytest
 from hypothesis import given
@@ -11,12 +12,12 @@ from hypothesis import strategies as st
 import situs.compat.v1 as tf
 from situs._src.base.devices.inventory import process
 from situs._src.placement.costs.key import key_of
-from situs._src.placement.costs.kinds import Speed, kind_of, speed_of
+from situs._src.placement.costs.kinds import GPU_CALL, Speed, kind_of, speed_of
 from situs._src.placement.costs.model import CostModel, estimate, interpolated_factor, link_name
 from situs._src.placement.costs.store import CostStore, Measured
 from situs._src.placement.costs.work import Work, work_of
 
-SPEED = Speed(steps=1e9, bandwidth=1e9, launch=1e-6)
+SPEED = Speed(steps=1e9, bandwidth=1e9, call=1e-6)
 
 
 def product(rows, inner=16, columns=16):
@@ -127,3 +128,17 @@ def test_at_a_measured_size_the_factor_is_the_measured_one(points):
     for each in known:
         found = interpolated_factor(known, each.work, SPEED) * estimate(each.work, SPEED)
         assert math.isclose(found, each.median, rel_tol=1e-6)
+
+
+def test_on_one_card_a_copy_is_a_call_like_any_other():
+    kinds = {"is_card": True, "card": SimpleNamespace(name="a card")}
+    first, same, other = (
+        SimpleNamespace(short_name=f"GPU:{number}", physical=card, **kinds) for number, card in enumerate("AAB")
+    )
+    store = CostStore()
+    for target in (same, other):
+        store.note_link(link_name(first, target), 5e-5, 1e-12)
+    model = CostModel(store)
+    assert model.link(first, other).latency == 5e-5
+    assert model.link(first, same).latency == GPU_CALL
+    assert model.link(first, same).per_byte == 1e-12

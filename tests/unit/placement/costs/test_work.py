@@ -6,6 +6,8 @@ import pytest
 
 import situs.compat.v1 as tf
 from situs._src.ir.registry import find_op
+from situs._src.ir.registry.op import all_ops
+from situs._src.ir.registry.traits import PRODUCT
 from situs._src.placement.costs.work import GUESS, NOTHING, TURNS, work_of
 
 
@@ -120,10 +122,67 @@ def test_attention_is_two_products_and_its_gradient_five(graph):
     assert work_of(back).steps == 5 * once
 
 
-def test_a_recurrent_layer_multiplies_its_state_in_every_step(graph):
-    z, weights, state = of(5, 3, 16), of(4, 16), of(3, 4)
-    made = find_op("LSTM").many(z, weights, state, state)[0]
-    assert work_of(made.op).steps == 2 * 5 * 3 * (4 * 16)
+@pytest.mark.parametrize(("kind", "gates"), [("LSTM", 4), ("GRU", 3)])
+def test_a_recurrent_layer_multiplies_its_state_in_every_step(graph, kind, gates):
+    z, weights, state = of(5, 3, 4 * gates), of(4, 4 * gates), of(3, 4)
+    other = state if kind == "LSTM" else of(4 * gates)
+    given = (state, other) if kind == "LSTM" else (other, state)
+    made = find_op(kind).many(z, weights, *given)[0]
+    assert work_of(made.op).steps == 2 * 5 * 3 * (4 * 4 * gates)
     tf.gradients(made, [z])
-    (back,) = (node for node in graph.get_operations() if node.type == "LSTMGrad")
+    (back,) = (node for node in graph.get_operations() if node.type == f"{kind}Grad")
     assert work_of(back).steps == 2 * work_of(made.op).steps
+
+
+# Families.
+
+
+def test_rows_that_are_gathered_are_read_and_the_rest_of_the_table_is_not(graph):
+    table = tf.placeholder(tf.float32, [100_000, 64])
+    found = work_of(tf.gather(table, tf.placeholder(tf.int32, [8])).op)
+    assert found.bytes == 2 * 8 * 64 * 4
+    assert found.steps == 8 * 64
+
+
+def test_rows_that_are_changed_are_read_and_written_and_the_rest_of_the_variable_is_not(graph):
+    table = tf.Variable(tf.zeros([100_000, 64]))
+    rows = tf.placeholder(tf.float32, [8, 64])
+    found = work_of(tf.scatter_add(table, tf.placeholder(tf.int32, [8]), rows).op)
+    assert found.bytes == 3 * 8 * 64 * 4 + 8 * 4
+
+
+@pytest.mark.parametrize(
+    "make",
+    [tf.sort, lambda x: tf.nn.top_k(x, 3).values, lambda x: tf.signal.rfft(x), lambda x: tf.unique(x)[0]],
+    ids=["sort", "top_k", "rfft", "unique"],
+)
+def test_sorts_and_transforms_take_n_log_n(graph, make):
+    small, large = (work_of(_maker(make(tf.placeholder(tf.float32, [n])))).steps for n in (1 << 10, 1 << 16))
+    assert small == pytest.approx((1 << 10) * 11, abs=1)
+    assert large == pytest.approx((1 << 16) * 17, abs=1)
+
+
+def _maker(tensor):
+    """The operation with a rule that a tensor was made by, or of."""
+    node = tensor.op
+    while node.op_def.work_rule is None:
+        node = node.inputs[0].op
+    return node
+
+
+def test_pools_look_at_a_window_for_each_result(graph):
+    images = tf.placeholder(tf.float32, [2, 8, 8, 3])
+    found = work_of(_maker(tf.nn.max_pool2d(images, 4, 4, "VALID")))
+    assert found.steps == 2 * 2 * 2 * 3 * 16
+
+
+def test_a_sort_of_unknown_size_is_no_product(graph):
+    found = work_of(_maker(tf.sort(tf.placeholder(tf.float32, [None]))))
+    assert found.steps == GUESS
+    assert found.guessed
+
+
+def test_every_op_has_an_estimate():
+    """Whatever has operands has work, unless its traits say that nothing is done."""
+    for op in all_ops().values():
+        assert op.work_rule is not None or PRODUCT not in op.traits, f"{op.name} multiplies and does not say how much"

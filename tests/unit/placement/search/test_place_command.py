@@ -93,7 +93,7 @@ def test_what_cannot_be_has_a_status_of_its_own(tmp_path, capsys):
     path.write_text(json.dumps(Problem(nodes, base.tensors, base.devices, base.links).to_json()))
     assert main(["place", str(path)]) == 3
     error = capsys.readouterr().err
-    assert "No placement keeps to these wishes" in error
+    assert "No placement satisfies all of these constraints" in error
     assert "node 'a' only on GPU:0" in error
 
 
@@ -147,3 +147,46 @@ def test_a_real_workload_is_near_the_best_known(capsys):
     assert main(["place", str(path), "--objective", "max_load", "--budget", "1"]) == 0
     value = float(capsys.readouterr().out.split("max_load: ")[1].split()[0])
     assert value <= 21.908 * 1.005
+
+
+def test_of_many_pins_the_limit_that_they_exceed_is_shown(tmp_path, capsys):
+    nodes = [
+        {"name": f"n{i}", "times": {"GPU:0": 1, "CPU:0": 1}, "weights": 10, "allowed": ["GPU:0"]} for i in range(30)
+    ]
+    devices = [{"name": "GPU:0", "kind": "GPU", "memory": 295}, {"name": "CPU:0", "kind": "CPU"}]
+    links = [{"from": "GPU:0", "to": "CPU:0"}, {"from": "CPU:0", "to": "GPU:0"}]
+    head = {"format": "situs.placement.problem", "version": 1}
+    path = tmp_path / "graph.json"
+    path.write_text(json.dumps({**head, "devices": devices, "links": links, "nodes": nodes, "tensors": []}))
+    assert main(["place", str(path), "--budget", "0.1"]) == 3
+    said = capsys.readouterr().err
+    assert "at most 295 bytes on GPU:0" in said
+    assert "and 23 more" in said
+
+
+def test_a_published_workload_may_be_dispatched_in_another_order(tmp_path, capsys):
+    """The file has the short branch first; a step is shorter if the long one begins."""
+    nodes = [
+        {"id": i, "supportedOnFpga": 0, "fpgaLatency": 0.0, "cpuLatency": time, "size": 0.0}
+        for i, time in enumerate([1.0, 1.0, 2.0, 2.0])
+    ]
+    edges = [{"sourceId": 2, "destId": 3, "cost": 0.0}]
+    data = {"maxFPGAs": 0, "maxCPUs": 2, "maxSizePerFPGA": 1.0, "nodes": nodes, "edges": edges}
+    path = tmp_path / "workload.json"
+    path.write_text(json.dumps(data))
+    picture = tmp_path / "timeline.svg"
+    assert main(["place", str(path), "--budget", "0.2", "--picture", str(picture)]) == 0
+    assert "step: 4 ms" in capsys.readouterr().out
+    assert "step 4 ms" in picture.read_text()
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("objective", ["step", "latency", "max_load"])
+def test_the_largest_numbers_are_placed_without_warnings(objective, tmp_path, capsys):
+    data = json.loads(json.dumps(WORKLOAD))
+    for edge in data["edges"]:
+        edge["cost"] = 1e308
+    path = tmp_path / "workload.json"
+    path.write_text(json.dumps(data))
+    assert main(["place", str(path), "--objective", objective, "--budget", "0.1"]) == 0
+    assert capsys.readouterr().err == ""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import signal
+import sys
 import threading
 
 import pytest
@@ -11,7 +12,9 @@ import pytest
 from situs._src.placement.search import every, exact
 from situs._src.placement.search import search as module
 from situs._src.placement.search.conflict import InfeasibleError, pack, smallest_conflict, wishes_of, without
+from situs._src.placement.search.flat import flatten
 from situs._src.placement.search.problem import OBJECTIVES, Device, Node, Problem, Tensor
+from situs._src.placement.search.schedule import Found
 from situs._src.placement.search.search import bound_of, search
 from situs._src.placement.search.simulate import simulate
 from situs.errors import InvalidArgumentError
@@ -117,6 +120,15 @@ def test_progress_tells_of_each_better_value():
     assert told[-1] == plan.forecast.value
 
 
+@pytest.fixture
+def interruptible():
+    """Ctrl-C raises KeyboardInterrupt, also if the tests were started by a shell that has it ignored."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.usefixtures("interruptible")
 def test_an_interrupt_returns_the_best_so_far():
     problem = layered(200, gpus=3)
     timer = threading.Timer(1.0, lambda: signal.raise_signal(signal.SIGINT))
@@ -275,3 +287,10 @@ def test_without_or_tools_there_is_no_proof(monkeypatch):
     monkeypatch.setattr(exact, "is_there", lambda: False)
     plan = search(layered(7, gpus=2), "max_load", budget=0.1)
     assert not any(note.startswith("exact") for note in plan.notes)
+
+
+def test_or_tools_that_cannot_be_loaded_is_a_note(monkeypatch):
+    monkeypatch.setitem(sys.modules, "ortools.sat.python", None)
+    proof = exact.finish(flatten(layered(3, gpus=2), [[0], [1], [2]]), [0, 1, 0], Found(1.0, 0.0), 1.0, 1.0)
+    assert proof.place == (0, 1, 0)
+    assert proof.note.startswith("exact: OR-Tools cannot be loaded")
