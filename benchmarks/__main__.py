@@ -1,6 +1,6 @@
 """All benchmarks, one after the other, and a page of their results.
 
-    python -m benchmarks [--tensorflow PYTHON] [--jax PYTHON] [--turns N] [--write FILE]
+    python -m benchmarks [--tensorflow PYTHON] [--jax PYTHON] [--only NAMES] [--limit S] [--turns N] [--write FILE]
 
 The page says what machine it was, what each benchmark printed, and which bars were reached. `make bench` writes
 ``benchmarks/RESULTS.md``; what the figures mean and what was tried is in ``benchmarks/NOTES.md``.
@@ -10,9 +10,12 @@ from __future__ import annotations
 
 import argparse
 import importlib.metadata
+import os
 import platform
+import signal
 import subprocess
 import sys
+import tempfile
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -39,14 +42,34 @@ BENCHMARKS = {
 }
 
 
-def output_of(name: str, pythons: dict[str, str], turns: int | None) -> str:
-    """What a benchmark prints."""
+def output_of(name: str, pythons: dict[str, str], turns: int | None, limit: float | None) -> str:
+    """What a benchmark prints.
+
+    Args:
+        name: Which one.
+        pythons: Interpreters by the peer that they can import.
+        turns: How often training is measured.
+        limit: The most seconds it may take; then what it has printed counts, and a line says so.
+    """
     command = [sys.executable, "-m", f"benchmarks.{name}"]
     command += [f"--turns={turns}"] if turns is not None and name == "training" else []
     for peer in BENCHMARKS[name]:
         command += [f"--{peer}", pythons[peer]] if peer in pythons else []
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
-    return done.stdout.rstrip() if done.returncode == 0 else f"failed:\n{done.stderr.rstrip()}"
+    with tempfile.TemporaryFile("w+") as printed, tempfile.TemporaryFile("w+") as said:
+        # A session of its own, so that the peers that it started end with it.
+        process = subprocess.Popen(command, cwd=ROOT, stdout=printed, stderr=said, start_new_session=True)
+        try:
+            status = process.wait(limit)
+        except subprocess.TimeoutExpired:
+            os.killpg(process.pid, signal.SIGKILL)
+            process.wait()
+            status = None
+        printed.seek(0)
+        said.seek(0)
+        output = printed.read().rstrip()
+        if status:
+            return f"failed:\n{said.read().rstrip()}"
+        return output if status == 0 else f"{output}\n\nended after {limit:g} s".lstrip()
 
 
 def machine() -> str:
@@ -98,13 +121,18 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--tensorflow", help="an interpreter that can import TensorFlow")
     parser.add_argument("--jax", help="an interpreter that can import JAX")
+    parser.add_argument("--only", help="names of benchmarks, with commas between them; by default all")
+    parser.add_argument("--limit", type=float, help="the most seconds of each")
     parser.add_argument("--turns", type=int, help="how often training is measured, in turns")
     parser.add_argument("--write", help="the file to write the page to")
     given = parser.parse_args()
     pythons = {name: path for name, path in (("tensorflow", given.tensorflow), ("jax", given.jax)) if path}
+    names = list(BENCHMARKS) if given.only is None else given.only.split(",")
+    if unknown := set(names).difference(BENCHMARKS):
+        parser.error(f"there are no benchmarks {sorted(unknown)}, but {', '.join(BENCHMARKS)}")
     outputs = {}
-    for name in BENCHMARKS:
-        outputs[name] = output_of(name, pythons, given.turns)
+    for name in names:
+        outputs[name] = output_of(name, pythons, given.turns, given.limit)
         print(f"== {name}\n{outputs[name]}\n", flush=True)
         if given.write:
             Path(given.write).write_text(page(outputs, pythons))

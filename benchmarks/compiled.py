@@ -1,11 +1,13 @@
 """Training steps that nobody tuned, compiled: Situs against itself uncompiled, torch.compile, a CUDA graph and JAX.
 
-    python -m benchmarks.compiled [--rows mlp,lstm] [--small] [--jax PYTHON] [--limit S] [--budget S] [--json]
+    python -m benchmarks.compiled [--rows mlp,lstm] [--small] [--jax PYTHON] [--limit S] [--budget S] [--json] [--again]
 
 Every library runs the same models (``benchmarks/peers/compiled_programs.py``) in a process of its own, on the card if
-there is one: the time of a step once it has settled, the best of several series, and the seconds until then. A row is
-printed when it is measured. A process that takes longer than the limit is ended, and its cell says so; when the budget
-is spent, the rows that are left are named. PYTHON is an interpreter that can import JAX; it is left out by default.
+there is one: the time of a step once it has settled, the best of several series, and the seconds until then. Caches are
+empty at the beginning of a row; ``--again`` runs Situs compiled and torch.compile a second time, with what they have
+kept on disk. A row is printed when it is measured. A process that takes longer than the limit is ended, and its cell
+says so; when the budget is spent, the rows that are left are named. PYTHON is an interpreter that can import JAX; it is
+left out by default.
 """
 
 from __future__ import annotations
@@ -15,6 +17,7 @@ import json
 import os
 import subprocess
 import sys
+import tempfile
 import time
 from pathlib import Path
 
@@ -26,7 +29,10 @@ PROGRAMS = Path(__file__).parent / "peers" / "compiled_programs.py"
 ROOT = Path(__file__).parent.parent
 ROWS = ("mlp", "cnn", "resnet", "lstm", "transformer", "unet", "keras", "tiny", "elementwise")
 OURS = ("situs", "situs compiled")
+CACHED = ("situs compiled", "torch.compile")  # who keeps what was compiled on disk
+AGAIN = ", again"
 LIMIT = 150.0  # seconds a program
+FROM_CACHE = 10.0  # seconds until a step has settled, with what was kept
 Figures = dict[str, float]  # "ms", "settled_s" and "loss"
 Row = dict[str, Figures | str]  # by library; in words where there are no figures
 
@@ -37,10 +43,16 @@ def libraries(jax: str | None) -> list[str]:
     return [*OURS, peer, "torch.compile", *(["jax"] if jax else [])]
 
 
-def figures_of(library: str, model: str, python: str, is_small: bool, seconds: float) -> Figures | str:
+def figures_of(library: str, model: str, python: str, is_small: bool, seconds: float, cache: Path) -> Figures | str:
     """What one program prints; in words why it prints nothing."""
     command = [python, str(PROGRAMS), library, model, *(["--small"] if is_small else [])]
-    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    own = cache / library.replace(" ", "-")
+    folders = {
+        "SITUS_COMPILE_CACHE": own / "regions",
+        "TORCHINDUCTOR_CACHE_DIR": own,
+        "TRITON_CACHE_DIR": own / "triton",
+    }
+    environment = {**os.environ, "PYTHONPATH": str(ROOT), **{name: str(folder) for name, folder in folders.items()}}
     try:
         done = subprocess.run(
             command, env=environment, capture_output=True, text=True, check=False, timeout=max(seconds, 1.0)
@@ -72,6 +84,12 @@ def bars_of(model: str, row: Row) -> list[Bar]:
     if set(OURS) <= known.keys():
         ratio = known["situs compiled"] / known["situs"]
         bars.append(Bar(f"{model}, beside uncompiled", ratio, 1.0, "x situs", noise=0.05))
+    seconds = {library: found["settled_s"] for library, found in row.items() if not isinstance(found, str)}
+    if set(CACHED) <= seconds.keys():
+        ratio = seconds["situs compiled"] / seconds["torch.compile"]
+        bars.append(Bar(f"{model}, until it has settled", ratio, 0.5, "x torch.compile", noise=0.05))
+    if "situs compiled" + AGAIN in seconds:
+        bars.append(Bar(f"{model}, from the cache", seconds["situs compiled" + AGAIN], FROM_CACHE, "s", noise=0.05))
     return bars
 
 
@@ -84,23 +102,28 @@ def main() -> None:
     parser.add_argument("--limit", type=float, default=LIMIT, help="the most seconds of one program")
     parser.add_argument("--budget", type=float, default=float("inf"), help="the most seconds of all of them")
     parser.add_argument("--json", action="store_true", help="print the figures as JSON at the end")
+    parser.add_argument("--again", action="store_true", help="run compiled programs again, from their caches")
     given = parser.parse_args()
     wanted = given.rows.split(",")
     if unknown := [row for row in wanted if row not in ROWS]:
         parser.error(f"There is no row {', '.join(unknown)}. The rows are {', '.join(ROWS)}.")
     end = time.monotonic() + given.budget
-    names = libraries(given.jax)
+    names = libraries(given.jax) + [library + AGAIN for library in CACHED if given.again]
     print_machine()
-    print(f"{'ms a step (s until settled)':28}" + "".join(f"{name:>20}" for name in names), flush=True)
+    print(f"{'ms a step (s until settled)':28}" + "".join(f"{name:>22}" for name in names), flush=True)
     table: dict[str, Row] = {}
     for model in wanted:
         row: Row = {}
         print(f"{model:28}", end="", flush=True)
-        for name in names:
-            python = given.jax if name == "jax" and given.jax else sys.executable
-            left = min(given.limit, end - time.monotonic())
-            row[name] = figures_of(name, model, python, given.small, left) if left > 0 else "not measured"
-            print(f"{cell(row[name]):>20}", end="", flush=True)
+        with tempfile.TemporaryDirectory(prefix="situs-benchmark-") as folder:
+            for name in names:
+                python = given.jax if name == "jax" and given.jax else sys.executable
+                library = name.removesuffix(AGAIN)
+                left = min(given.limit, end - time.monotonic())
+                row[name] = (
+                    figures_of(library, model, python, given.small, left, Path(folder)) if left > 0 else "not measured"
+                )
+                print(f"{cell(row[name]):>22}", end="", flush=True)
         print(flush=True)
         table[model] = row
     print_bars(bar for model, row in table.items() for bar in bars_of(model, row))

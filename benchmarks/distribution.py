@@ -82,7 +82,7 @@ def summed(library: str, python: str, count: int, elements: int) -> float:
     return float(min(_last_line(commands, [env] * count)))
 
 
-def trained(devices: str, width: int, threads: int, processes: int = 1) -> dict[str, Any]:
+def trained(devices: str, width: int | str, threads: int, processes: int = 1) -> dict[str, Any]:
     """What a training step prints."""
     command = [sys.executable, str(PEERS / "distribution_training.py"), devices, str(width)]
     paths = os.pathsep.join([str(ROOT), *filter(None, [os.environ.get("PYTHONPATH")])])
@@ -117,7 +117,7 @@ def sums(pythons: dict[str, str], elements: int, turns: int) -> list[Bar]:
 
 def replicas(turns: int) -> list[Bar]:
     """Steps and tracing of replicas, and their bars."""
-    step = _steps(("1", "2"), ("1 device, 2 threads", "2 replicas, 2 threads"), 512, turns)
+    step = _steps(("1", "2"), ("1 device, 2 threads", "2 replicas, 2 threads"), 512, turns, "calls")
     runs = [[trained(count, 64, threads=1)["traced"] for count in ("1", "8")] for _ in range(turns)]
     traces = [min(each) for each in zip(*runs, strict=True)]
     print(f"\n{'tracing, CPU time':32}{'ms':>10}")
@@ -129,14 +129,18 @@ def replicas(turns: int) -> list[Bar]:
     ]
 
 
-def _steps(kinds: tuple[str, str], names: tuple[str, str], width: int, turns: int) -> list[float]:
+def _steps(kinds: tuple[str, str], names: tuple[str, str], width: int | str, turns: int, what: str) -> list[float]:
     """The seconds of a step of one device and of two, which take turns."""
     runs = [[trained(kind, width, threads=2) for kind in kinds] for _ in range(turns)]
     found = [min(each["seconds"] for each in of_kind) for of_kind in zip(*runs, strict=True)]
-    print(f"\n{'a step, batch of 512':32}{'ms':>10}")
+    print(f"\n{'a step, ' + ('convolutions' if width == 'cnn' else f'dense layers of {width}'):32}{'ms':>10}")
     for name, seconds in zip(names, found, strict=True):
         print(f"  {name:30}{seconds * 1e3:>10.2f}")
-    print(f"  {'calls that began beside one of another replica':48}{runs[-1][1]['together']}")
+    print(f"  {what + ' that began beside another one':48}{runs[-1][1]['together']}")
+    if "weights" in runs[-1][1]:
+        spent = min(run[1]["weights"] for run in runs)
+        label = "of which weights and updates of the second"
+        print(f"  {label:48}{spent * 1e3:.2f} ms, at the speed of a copy")
     return found
 
 
@@ -145,8 +149,12 @@ def card(turns: int) -> list[Bar]:
     if not find_cards():
         print("\nThere is no card here: two logical devices of one were not compared with one.")
         return []
-    step = _steps(("card1", "card2"), ("1 logical device of a card", "2 logical devices of a card"), 4096, turns)
-    return [Bar("a step of 2 logical devices of a card", step[1] / step[0], CARD_BAR, "x one device")]
+    names = "1 logical device of a card", "2 logical devices of a card"
+    bars = []
+    for width, what in ((4096, "dense layers, bound by memory"), ("cnn", "convolutions, bound by arithmetic")):
+        step = _steps(("card1", "card2"), names, width, turns, "kernels")
+        bars.append(Bar(f"2 logical devices of a card: {what}", step[1] / step[0], CARD_BAR, "x one device"))
+    return bars
 
 
 def losses() -> Bar:

@@ -135,6 +135,25 @@ def shape_cases() -> dict[str, Case]:
     }
 
 
+def host_cases() -> dict[str, Case]:
+    """Shapes, sizes and numbers that ops read on the host, given in several ways."""
+    with tf.device("/cpu:0"):
+        a, sizes, rows = tf.constant(VALUES, shape=[2, 3]), tf.constant([3, 2]), tf.constant([0, 2, 1])
+    ra, rrows = torch.from_dlpack(a), torch.tensor([0, 2, 1])
+    return {
+        "reshape by a tensor": (lambda: ra.reshape(3, 2), lambda: tf.reshape(a, sizes)),
+        "tile": (lambda: ra.tile(2, 1), lambda: tf.tile(a, [2, 1])),
+        "pad": (lambda: torch.nn.functional.pad(ra, (0, 0, 1, 1)), lambda: tf.pad(a, [[1, 1], [0, 0]])),
+        "zeros": (lambda: torch.zeros(2, 3), lambda: tf.zeros([2, 3])),
+        "fill": (lambda: torch.full((2, 3), 1.5), lambda: tf.fill([2, 3], 1.5)),
+        "range": (lambda: torch.arange(6, dtype=torch.int32), lambda: tf.range(6)),
+        "one_hot": (lambda: torch.nn.functional.one_hot(rrows, 3), lambda: tf.one_hot(rows, 3)),
+        "random.normal": (lambda: torch.randn(2, 3), lambda: tf.random.normal([2, 3])),
+        "random.normal(seed=1)": (lambda: torch.randn(2, 3), lambda: tf.random.normal([2, 3], seed=1)),
+        "stateless_normal": (lambda: torch.randn(2, 3), lambda: tf.random.stateless_normal([2, 3], [1, 2])),
+    }
+
+
 def scope_cases() -> dict[str, Case]:
     """The cases with a bar of their own inside ``with tf.device('/cpu:0')``."""
     cases = cpu_cases()
@@ -153,7 +172,7 @@ def gpu_cases() -> dict[str, Case]:
 
 def measure_all() -> Figures:
     """Every case that this machine has the devices for."""
-    cases = cpu_cases() | variable_cases() | shape_cases()
+    cases = cpu_cases() | variable_cases() | shape_cases() | host_cases()
     if not torch.cuda.is_available():
         figures = measure(cases)
     else:

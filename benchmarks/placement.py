@@ -25,7 +25,7 @@ from pathlib import Path
 
 from benchmarks.report import Bar, print_bars, print_machine
 from situs._src.placement.search import compiled, exact, published
-from situs._src.placement.search.problem import Device, Link, Node, Objective, Problem, Tensor, sort_nodes
+from situs._src.placement.search.problem import Device, Link, Node, Objective, Problem, Tensor
 from situs._src.placement.search.search import search
 
 ROOT = Path(__file__).parent.parent
@@ -84,30 +84,11 @@ class Row:
         return self.value / self.best
 
 
-def by_rank(problem: Problem) -> Problem:
-    """The same problem, dispatched by the longest way to the end, the longest first."""
-    rank = [min((time for time in node.times if time is not None), default=0.0) for node in problem.nodes]
-    out: list[list[int]] = [[] for _ in problem.nodes]
-    for tensor in problem.tensors:
-        out[tensor.producer] += tensor.consumers
-    for v in reversed(range(len(rank))):
-        rank[v] += max((rank[c] for c in out[v]), default=0.0)
-    order = sorted(range(len(rank)), key=lambda v: -rank[v])
-    for _ in range(2):  # by rank, and then as near to that as nodes can run
-        place = {v: i for i, v in enumerate(order)}
-        tensors = [
-            Tensor(place[t.producer], t.bytes, tuple(place[c] for c in t.consumers), t.hop_seconds)
-            for t in problem.tensors
-        ]
-        order = [order[i] for i in sort_nodes(len(order), tensors)]
-    return Problem(tuple(problem.nodes[v] for v in order), tuple(tensors), problem.devices, problem.links)
-
-
 def workload(path: Path, objective: Objective, best: float, budget: float) -> Row:
     """Places one published workload."""
     data = json.loads(path.read_text())
     problem = published.read(data, CORES if objective == "step" else None if objective == "max_load" else 1)
-    problems = [problem, by_rank(problem)] if objective == "step" else [problem]
+    problems = published.orders(problem) if objective == "step" else [problem]
     start, seen = time.perf_counter(), list[tuple[float, float]]()
     plans = [
         search(each, objective, budget / len(problems), progress=lambda v, _: seen.append((time.perf_counter(), v)))

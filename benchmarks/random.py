@@ -35,6 +35,7 @@ SMALL = 8  # numbers of a draw whose cost is calling it
 WARM, IN_A_ROW = 10, 50  # draws: before the first is timed, and between two events
 AHEAD = 20_000_000  # cycles that a card waits for the host: some 10 ms
 PLACE = scrambled(1, 2)
+DRAWS_WITH_SEEDS = ("stateless_normal", "random.normal(seed=3)", "Generator.normal")
 
 
 def shortest(call: Callable[[], Any], turns: int, wait: Callable[[], None]) -> float:
@@ -83,8 +84,8 @@ def microseconds_apart(call: Callable[[], Any], turns: int) -> tuple[float, floa
     return 1e6 * min(hosts), 1e6 * min(cards), 1e6 * whole
 
 
-def print_where_time_goes(count: int, turns: int) -> None:
-    """Prints the second table."""
+def where_time_goes(count: int, turns: int) -> list[Bar]:
+    """Prints the second table, and returns the bars of its draws."""
     generator = tf.random.Generator.from_seed(1)
     draws: dict[str, Callable[[], Any]] = {
         "torch.randn": lambda: torch.randn(count, device="cuda"),
@@ -95,9 +96,13 @@ def print_where_time_goes(count: int, turns: int) -> None:
         "torch.empty": lambda: torch.empty(count, device="cuda"),
     }
     print(f"\nGPU, {count} normals, us{'host':>30}      card  together")
+    found = {}
     with tf.device("/GPU:0"):
         for name, call in draws.items():
-            print(f"{name:<42}" + " ".join(f"{each:9.1f}" for each in microseconds_apart(call, turns)))
+            found[name] = microseconds_apart(call, turns)
+            print(f"{name:<42}" + " ".join(f"{each:9.1f}" for each in found[name]))
+    peer = found["torch.randn"][-1]
+    return [Bar(f"{name}, GPU", found[name][-1] / peer, CARD_BAR, "x torch") for name in DRAWS_WITH_SEEDS]
 
 
 def measured(device: str, count: int, turns: int) -> dict[str, dict[str, float]]:
@@ -162,7 +167,7 @@ def main() -> None:
         ratio = rows["normal"]["seeded"] / rows["normal"]["torch"]
         bars.append(Bar(f"seeded normals, {device}", ratio, CARD_BAR if device == "GPU" else HOST_BAR, "x torch"))
     if has_card:
-        print_where_time_goes(asked.count, asked.turns)
+        bars += where_time_goes(asked.count, asked.turns)
     print_bars(bars)
 
 

@@ -39,8 +39,8 @@ class Bar:
 
     @property
     def verdict(self) -> str:
-        """Whether the figure is below the bar."""
-        if self.figure <= self.most:
+        """Whether the figure, as it is shown, is at most the bar."""
+        if round(self.figure, self.digits) <= self.most:
             return "reached"
         if self.figure <= self.most * (1 + self.noise):
             return f"MISSED, by less than the noise of {self.noise:.1%}"
