@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV   ?= .venv
 BIN    := $(VENV)/bin
 
-.PHONY: venv dev demo dist docs test test-browser test-keras test-oldest coverage check bench clean
+.PHONY: venv dev demo dist docs test test-all test-browser test-keras test-oldest coverage check bench clean
 
 venv: $(BIN)/.installed
 dev: $(BIN)/.installed-dev
@@ -38,6 +38,10 @@ check: dev
 
 # Several processes, each with one thread of its own; a fixed hash seed lets all of them collect the same tests.
 test: check
+	PYTHONHASHSEED=0 OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n auto -m "not slow"
+
+# The slow ones too.
+test-all: check
 	PYTHONHASHSEED=0 OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n auto
 
 # The report in a real browser: Chromium, or what SITUS_BROWSER names. `make test` runs these too, and skips them where

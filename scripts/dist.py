@@ -100,6 +100,7 @@ def main() -> None:
         "--python", type=Path, action="append", help="try this interpreter, instead of all that are there"
     )
     arguments = parser.parse_args()
+    arguments.target = arguments.target.resolve()  # distributions are installed from elsewhere
     shutil.rmtree(arguments.target, ignore_errors=True)
     found = build(arguments.target)
     for path in found:

@@ -112,6 +112,7 @@ IN_V1 = {
     "contrib": "what of it programs use and has a plain equivalent in ``tf``.",
     "contrib.eager": "eager execution under the names it had before.",
     "contrib.framework": "scopes of arguments, variables and the global step.",
+    "contrib.learn": "texts as numbers of words, and the digits of MNIST.",
     "contrib.layers": "layers as functions, with regularizers and initializers.",
     "contrib.legacy_seq2seq": "sequences to sequences, step by step.",
     "contrib.rnn": "what became ``tf.nn.rnn_cell``.",
@@ -120,6 +121,7 @@ IN_V1 = {
     "contrib.training": "hyper-parameters.",
     "contrib.util": "messages of tensors.",
     "nn.rnn_cell": "recurrent cells.",
+    "distributions": "what samples come from, and how likely they are.",
     "flags": "options that a program takes on its command line, which are absl's.",
     "gfile": "the functions of ``tf.io.gfile`` under the names they had before.",
     "layers": "layers as functions, which make their variables in the variable scope around them.",
@@ -160,7 +162,18 @@ ALIASES = {"gpu": "config.gpu", f"{V1}.app.flags": f"{V1}.flags"}
 # Namespaces that are a module of the engine as it is.
 WHOLE = {f"{V1}.flags": "situs._src.v1.flags"} | {
     f"{V1}.contrib.{name}": f"situs._src.v1.contrib.{name}"
-    for name in ("eager", "framework", "layers", "legacy_seq2seq", "rnn", "seq2seq", "slim", "training", "util")
+    for name in (
+        "eager",
+        "framework",
+        "layers",
+        "learn",
+        "legacy_seq2seq",
+        "rnn",
+        "seq2seq",
+        "slim",
+        "training",
+        "util",
+    )
 }
 # Namespaces that are modules of the package ``keras``.
 OF_KERAS = {"keras": ""} | {name: name for name in ("initializers", "losses", "metrics", "optimizers")}
