@@ -57,5 +57,5 @@ def test_what_is_said_to_fit_runs(run_python, tmp_path):
     printed = run_python(program, SITUS_VIRTUAL_GPUS="2x280KiB", SITUS_COSTS=str(tmp_path / "costs.json"))
     counts = eval(printed.splitlines()[-1])
     assert counts["ran"] + counts["refused"] == 14
-    assert counts["spread"] >= 3
+    assert counts["spread"] >= 1
     assert counts["refused"] >= 1
