@@ -25,6 +25,7 @@ from situs._src.base.tensor import Tensor
 from situs._src.base.typing import ArrayLike
 from situs._src.ir.graph.node import Operation
 from situs._src.ir.registry.traits import MATRIX_LIBRARY
+from situs._src.ops import quick_products
 from situs._src.ops.array import as_integers, rank, reshape, transpose
 from situs._src.ops.array import shape as sizes_op
 from situs._src.ops.attribute import is_plain, plain
@@ -187,8 +188,47 @@ def _check_sizes(equation: str, shapes: tuple[torch.Size, ...]) -> None:
 def _einsum_kernel(inputs: list[torch.Tensor], equation: str) -> torch.Tensor:
     # PyTorch takes a size of 1 for any size, and sums over an ellipsis that the result leaves out.
     _check_sizes(equation, tuple(x.shape for x in inputs))
+    if quick_products.IS_NEEDED and len(inputs) == 2:
+        product = _large_product(equation, *inputs)
+        if product is not None:
+            return product
     made: torch.Tensor = torch.einsum(str(parse_equation(equation)), *inputs)
     return made.to(inputs[0].dtype)  # where it only sums, PyTorch gives int64 for every integer dtype
+
+
+def _large_product(equation: str, x: torch.Tensor, y: torch.Tensor) -> torch.Tensor | None:
+    """A contraction that is one product of two matrices, by oneDNN; None if it is another, or a small one."""
+    orders = _orders_of_product(equation)
+    if orders is None or min(x.numel(), y.numel()) < quick_products.SMALLEST:
+        return None
+    of_x, of_y, of_result, shared = orders
+    a, b = x.permute(of_x), y.permute(of_y)
+    rows, columns = a.shape[: a.ndim - shared], b.shape[shared:]
+    a, b = a.reshape(rows.numel(), -1), b.reshape(-1, columns.numel())
+    if not quick_products.is_large(a, b):
+        return None
+    return quick_products.by_onednn(a, b).view(*rows, *columns).permute(of_result)
+
+
+@functools.lru_cache(maxsize=1024)
+def _orders_of_product(text: str) -> tuple[list[int], list[int], list[int], int] | None:
+    """How the operands of an equation are turned so that their product is one of matrices; None if it is not.
+
+    Returns:
+        The order of dimensions of the first operand, those that are shared last; of the second one, those first; of the
+        result, out of what the first has alone and what the second has; the number of shared dimensions.
+    """
+    equation = parse_equation(text)
+    first, second = equation.operands
+    shared = [c for c in first if c in second]
+    alone = [c for c in first + second if c not in shared]
+    if ELLIPSIS in text or len(set(first)) < len(first) or len(set(second)) < len(second) or not shared:
+        return None
+    if set(equation.result) != set(alone):
+        return None  # a batch of products, or a sum
+    of_first = [first.index(c) for c in (*(c for c in first if c not in shared), *shared)]
+    of_second = [second.index(c) for c in (*shared, *(c for c in second if c not in shared))]
+    return of_first, of_second, [alone.index(c) for c in equation.result], len(shared)
 
 
 @_einsum.gradient

@@ -22,6 +22,7 @@ from situs._src.base.typing import ArrayLike, DTypeLike, SizesOf
 from situs._src.ir.graph.node import Operation
 from situs._src.ir.graph.tensor import SymbolicTensor
 from situs._src.ir.registry.traits import FRESH, MATRIX_LIBRARY, PRODUCT
+from situs._src.ops import quick_products
 from situs._src.ops.array import expand_dims, matrix_transpose, reshape, squeeze
 from situs._src.ops.array import shape as sizes_op
 from situs._src.ops.attribute import as_bool
@@ -100,8 +101,9 @@ def batch_shape(a: TensorShape, b: TensorShape) -> TensorShape:
 _mm = torch.mm
 
 
-# Multiplications: from here on oneDNN is quicker than MKL (512 x 512 on two cores: 1.28 ms against 1.40).
-_LARGE = 2**24
+# Multiplications: from here on oneDNN is quicker than MKL, on any host (512 x 512 on two cores: 1.28 ms against 1.40).
+_LARGE = quick_products.LARGE_IN_GRAPHS if quick_products.IS_NEEDED else 2**24
+_SMALL = 2**14  # elements of a matrix by which hardly any number of rows is a large product
 # Columns: MKL is slow where a tall result has fewer (1024 x 10: 0.36 ms), and quicker for its transpose (0.07 ms).
 _NARROW = 16
 _TALL = 64
@@ -117,10 +119,13 @@ def _product_on_cpu(a: Tensor, b: Tensor, **flags: bool) -> Any:
     columns = b.shape[0 if turn_b else 1]
     if rows is not None and columns is not None and columns < _NARROW and rows >= _TALL:
         return _narrow_product(turn_a, turn_b)
-    if not inner or not columns or rows is None or rows * inner * columns < _LARGE:
-        return plain
     linear = onednn("linear_pointwise")
     if linear is None:
+        return plain
+    if rows is None or not inner or not columns:
+        is_small = inner is not None and columns is not None and inner * columns < _SMALL
+        return plain if is_small or not quick_products.IS_NEEDED else _product_of_any_size(plain, turn_a, turn_b)
+    if rows * inner * columns < _LARGE:
         return plain
     is_constant = isinstance(b, SymbolicTensor) and b.op.type == "Const"
     if is_constant and plain is _mm:
@@ -160,6 +165,16 @@ def _large_product(linear: Any, turn_a: bool, turn_b: bool) -> Callable[[torch.T
         return made
 
     product.when_compiled = _for_compiler(turn_a, turn_b)  # type: ignore[attr-defined]
+    return product
+
+
+def _product_of_any_size(plain: Any, turn_a: bool, turn_b: bool) -> quick_products.Product:
+    """A product whose size is known when it runs."""
+
+    def product(a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
+        return quick_products.product(a.t() if turn_a else a, b.t() if turn_b else b)
+
+    product.when_compiled = plain  # type: ignore[attr-defined]
     return product
 
 
@@ -217,6 +232,8 @@ def _matmul_kernel(
         a = _turned(a, adjoint_a)
     if transpose_b or adjoint_b:
         b = _turned(b, adjoint_b)
+    if quick_products.IS_NEEDED and a.numel() >= quick_products.SMALLEST and quick_products.is_large(a, b):
+        return quick_products.by_onednn(a, b)
     if a.ndim == 2:
         try:
             return _mm(a, b)
@@ -240,7 +257,7 @@ def _add_product(
     """Adds a product to a sum: as it is computed, where both are matrices."""
     if a.ndim == b.ndim == whole.ndim == 2 and not a.is_complex():
         turn_a, turn_b = _turns(transpose_a, transpose_b, adjoint_a, adjoint_b)
-        whole.addmm_(a.t() if turn_a else a, b.t() if turn_b else b)
+        quick_products.add_product(whole, a.t() if turn_a else a, b.t() if turn_b else b)
     else:
         whole.add_(_matmul_kernel(a, b, transpose_a, transpose_b, adjoint_a, adjoint_b))
 

@@ -33,6 +33,7 @@ from situs._src.ops.join import split
 from situs._src.ops.linalg import matmul
 from situs._src.ops.math import sigmoid, tanh
 from situs._src.ops.nn.recurrent import multiplications
+from situs._src.ops.quick_products import product, product_plus
 from situs._src.ops.rows import Elems, Walk
 
 _gru = op(
@@ -80,14 +81,14 @@ def _gru_kernel(
     bias_of_two, bias_of_candidate = bias.split_with_sizes([2 * units, units])
     for two, update, reset, candidate, seen, output in rows:
         if reset_after:
-            added = torch.addmm(bias, h, recurrent)
+            added = product_plus(bias, h, recurrent)
             two.add_(added.narrow(1, 0, 2 * units)).sigmoid_()
             seen.copy_(added.narrow(1, 2 * units, units))
             candidate.addcmul_(reset, seen)
         else:
-            two.add_(torch.addmm(bias_of_two, h, of_two)).sigmoid_()
+            two.add_(product_plus(bias_of_two, h, of_two)).sigmoid_()
             torch.mul(reset, h, out=seen)
-            candidate.add_(torch.addmm(bias_of_candidate, seen, of_candidate))
+            candidate.add_(product_plus(bias_of_candidate, seen, of_candidate))
         torch.lerp(candidate.tanh_(), h, update, out=output)
         h = output
     return y, h, gates, inner
@@ -151,10 +152,10 @@ def _back_through_products(
     for d_output, kept, to_all, d_all, d_products in reversed(list(rows)):
         dh = dh + d_output
         torch.mul(dh.unsqueeze(1), to_all, out=d_all)
-        dh = torch.addmm(dh * kept, d_products, turned)
+        dh = product_plus(dh * kept, d_products, turned)
     flat = products.reshape(-1, 3 * units)
     dz = made[:, :, [0, 1, 3]].view(steps, batch, 3 * units)
-    return dz, torch.mm(before.reshape(-1, units).t(), flat), flat.sum(0), dh
+    return dz, product(before.reshape(-1, units).t(), flat), flat.sum(0), dh
 
 
 def _back_through_resets(
@@ -180,11 +181,11 @@ def _back_through_resets(
         dh = dh + d_output
         torch.mul(dh, of_update, out=d_update)
         torch.mul(dh, of_new, out=d_candidate)
-        d_seen = torch.mm(d_candidate, of_candidate)
+        d_seen = product(d_candidate, of_candidate)
         torch.mul(d_seen, of_reset, out=d_reset)
-        dh = torch.addmm((dh * kept).addcmul_(d_seen, let), d_two, of_two)
-    of_state = torch.mm(before.reshape(-1, units).t(), two.reshape(-1, 2 * units))
-    of_seen = torch.mm(inner.reshape(-1, units).t(), candidates.reshape(-1, units))
+        dh = product_plus((dh * kept).addcmul_(d_seen, let), d_two, of_two)
+    of_state = product(before.reshape(-1, units).t(), two.reshape(-1, 2 * units))
+    of_seen = product(inner.reshape(-1, units).t(), candidates.reshape(-1, units))
     return dz, torch.cat([of_state, of_seen], 1), dz.sum((0, 1)), dh
 
 

@@ -27,6 +27,7 @@ from situs._src.ops.define import CPU, GPU, op
 from situs._src.ops.join import split
 from situs._src.ops.linalg import matmul
 from situs._src.ops.math import sigmoid, tanh
+from situs._src.ops.quick_products import add_product, product
 from situs._src.ops.rows import Elems, Walk
 
 _lstm = op("LSTM", "z: T, recurrent: T, h: T, c: T -> y: T, last_h: T, last_c: T, cells: T, gates: T", T=FLOATING)
@@ -71,7 +72,7 @@ def _lstm_kernel(z: torch.Tensor, recurrent: torch.Tensor, h: torch.Tensor, c: t
     first_two = gates.narrow(2, 0, 2 * units)
     parts = [part.unbind(0) for part in (gates, first_two, *gates.split_with_sizes([units] * 4, 2), y, cells)]
     for gate, entering_and_kept, entering, kept, candidate, leaving, output, carried in zip(*parts, strict=True):
-        gate.addmm_(h, recurrent)
+        add_product(gate, h, recurrent)
         entering_and_kept.sigmoid_()
         candidate.tanh_()
         leaving.sigmoid_()
@@ -133,9 +134,9 @@ def _lstm_grad_kernel(
         dc = torch.addcmul(dc, dh, of_carried)
         torch.mul(dc.unsqueeze(1), of_others, out=d_others)
         dc = dc * forget
-        dh = torch.mm(d_gates, turned)
+        dh = product(d_gates, turned)
     outputs_before = torch.cat([h.unsqueeze(0), y])[:-1]
-    made = torch.mm(outputs_before.view(-1, units).t(), dz.view(-1, 4 * units))
+    made = product(outputs_before.view(-1, units).t(), dz.view(-1, 4 * units))
     return dz, made, dh, dc
 
 
