@@ -94,7 +94,9 @@ def start_workers(tmp_path: Path) -> Iterator[StartWorkers]:
         made = Workers()
         for rank in range(count) if only is None else only:
             config = {"cluster": {"worker": addresses}, "task": {"type": "worker", "index": rank}}
-            own = {"PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1", "TF_CONFIG": json.dumps(config), **env}
+            own = {"PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1", "TF_CONFIG": json.dumps(config)}
+            own["SITUS_WORKERS_SILENT"] = "60"  # a busy machine is not taken for a worker that hangs
+            own.update(env)
             output = (tmp_path / f"output{number}.{rank}").open("w+")
             process = FORKS.Process(target=run_program, args=(str(path), output.name, {**clean, **own}))
             process.start()

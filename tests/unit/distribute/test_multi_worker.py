@@ -308,7 +308,7 @@ def test_a_worker_that_is_killed(start_workers: StartWorkers, victim: int) -> No
             when, message = failed(worker.printed())
             assert message.startswith("UnavailableError")
             assert f"/job:worker/task:{victim} (" in message.partition("could not go on")[2]
-            assert when - killed < 5.0  # within a second on a machine that has nothing else to do
+            assert when - killed < 30.0  # by broken connections: within a second if nothing else runs
 
 
 def test_a_worker_that_is_frozen(start_workers: StartWorkers) -> None:
