@@ -863,6 +863,7 @@ atan = export("atan", "math.atan")(
 )
 if quick_tanh.IS_NEEDED:
     find_op("Atan").kernel(CPU, T=frozenset({dt.float32}), lower=quick_atan.lower, settled=True)(quick_atan.kernel)
+    find_op("Atan").in_place(0)(lambda node, place: quick_atan.in_place())
 sinh = export("sinh", "math.sinh")(
     unary("Sinh", torch.sinh, ANALYTIC, "Computes the hyperbolic sine of x, element-wise.", traits=THROUGH_ZERO)
 )
@@ -874,6 +875,7 @@ tanh = export("tanh", "math.tanh", "nn.tanh")(
 )
 if quick_tanh.IS_NEEDED:
     find_op("Tanh").kernel(CPU, T=frozenset({dt.float32}), lower=quick_tanh.lower, settled=True)(quick_tanh.kernel)
+    find_op("Tanh").in_place(0)(lambda node, place: quick_tanh.in_place())
 asinh = export("asinh", "math.asinh")(
     unary(
         "Asinh", torch.asinh, ANALYTIC, "Computes the inverse hyperbolic sine of x, element-wise.", traits=THROUGH_ZERO
@@ -1067,6 +1069,7 @@ erf = export(
     differs="Infinities of float64 give 1 and -1; TensorFlow gives NaN.",
 )(unary("Erf", torch.erf, FLOATING, "Computes the error function of x, element-wise.", traits=THROUGH_ZERO))
 find_op("Erf").kernel(CPU, T=frozenset({dt.float32}), lower=quick_erf.lower, settled=True)(quick_erf.kernel)
+find_op("Erf").in_place(0)(lambda node, place: quick_erf.kernel_in_place)
 erfc = export("math.erfc", v1=("erfc", "math.erfc"))(
     unary("Erfc", torch.erfc, FLOATING, "Computes 1 - erf(x), precise for large x.")
 )

@@ -11,12 +11,13 @@ place. A part of the tensor that has larger elements is left to PyTorch.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import torch
 
 from situs._src.base.tensor import Tensor
-from situs._src.ops.quick_tanh import MANY, in_parts
+from situs._src.ops.quick_tanh import MANY, in_parts, overwriting
 
 _ONE = torch.tensor(1.0)
 _INNERMOST, *_OUTER = 0.14698533, 0.23208944, 0.25506223, 0.26657962, 0.33333188
@@ -28,6 +29,11 @@ def kernel(x: torch.Tensor) -> torch.Tensor:
 
 
 kernel.when_compiled = torch.atan  # type: ignore[attr-defined]
+
+
+def in_place() -> Callable[[torch.Tensor], torch.Tensor]:
+    """The kernel, with the result written over its input."""
+    return overwriting(torch.atan, _atan)
 
 
 def lower(x: Tensor) -> Any:

@@ -35,37 +35,58 @@ SOURCE = r"""
 #define PLUS(a, x, rest) ((a) + (x) * (rest))
 #endif
 
+static inline float erf_at(float x) {
+    x = x > 3.92f ? 3.92f : x;
+    x = x < -3.92f ? -3.92f : x;
+    float t = x * x;
+    float p = PLUS(2.8489038717109926e-4f, t, 2.050728216852455e-6f);
+    p = PLUS(1.1283791461812342f, t, PLUS(1.903778270133843e-1f, t, PLUS(5.27456089640243e-2f, t,
+        PLUS(3.764565029391935e-3f, t, p))));
+    float q = PLUS(1.1623380340240782e-3f, t, 3.809872790118255e-5f);
+    q = PLUS(1.0f, t, PLUS(5.020506985762884e-1f, t, PLUS(1.1409788473791051e-1f, t,
+        PLUS(1.4967094553096185e-2f, t, q))));
+    float made = x * p / q;
+    float size = fabsf(made);
+    size = size > 1.0f ? 1.0f : size;
+    size = t >= 3.92f * 3.92f ? 1.0f : size;
+    return copysignf(size, x);
+}
+
 void erf_of(const float *restrict values, int64_t count, float *restrict out) {
-    for (int64_t i = 0; i < count; i++) {
-        float x = values[i];
-        x = x > 3.92f ? 3.92f : x;
-        x = x < -3.92f ? -3.92f : x;
-        float t = x * x;
-        float p = PLUS(2.8489038717109926e-4f, t, 2.050728216852455e-6f);
-        p = PLUS(1.1283791461812342f, t, PLUS(1.903778270133843e-1f, t, PLUS(5.27456089640243e-2f, t,
-            PLUS(3.764565029391935e-3f, t, p))));
-        float q = PLUS(1.1623380340240782e-3f, t, 3.809872790118255e-5f);
-        q = PLUS(1.0f, t, PLUS(5.020506985762884e-1f, t, PLUS(1.1409788473791051e-1f, t,
-            PLUS(1.4967094553096185e-2f, t, q))));
-        float made = x * p / q;
-        float size = fabsf(made);
-        size = size > 1.0f ? 1.0f : size;
-        size = t >= 3.92f * 3.92f ? 1.0f : size;
-        out[i] = copysignf(size, x);
-    }
+    for (int64_t i = 0; i < count; i++)
+        out[i] = erf_at(values[i]);
+}
+
+void erf_over(float *values, int64_t count) {
+    for (int64_t i = 0; i < count; i++)
+        values[i] = erf_at(values[i]);
 }
 """
 
 
 def kernel(x: torch.Tensor) -> torch.Tensor:
     """The error function, by whichever way is quicker."""
-    size = x.numel()
-    if size < MANY or min(size // _OF_A_THREAD, torch.get_num_threads()) >= _THREADS:
-        return torch.erf(x)
-    return quick_erf(x)
+    return quick_erf(x) if _is_quicker(x) else torch.erf(x)
 
 
 kernel.when_compiled = torch.erf  # type: ignore[attr-defined]
+
+
+def kernel_in_place(x: torch.Tensor) -> torch.Tensor:
+    """The same, with the result written over `x`."""
+    functions = _functions() if _is_quicker(x) and x.is_contiguous() else None
+    if functions is None:
+        return x.copy_(kernel(x))
+    functions[1](x.data_ptr(), x.numel())
+    return x
+
+
+kernel_in_place.when_compiled = torch.erf  # type: ignore[attr-defined]
+
+
+def _is_quicker(x: torch.Tensor) -> bool:
+    size = x.numel()
+    return size >= MANY and min(size // _OF_A_THREAD, torch.get_num_threads()) < _THREADS
 
 
 def lower(x: Tensor) -> Any:
@@ -76,16 +97,17 @@ def lower(x: Tensor) -> Any:
 
 def quick_erf(x: torch.Tensor) -> torch.Tensor:
     """The error function of each element of a float32 tensor of the host's."""
-    function = _function()
-    if function is None:
+    functions = _functions()
+    if functions is None:
         return torch.erf(x)
     given = x.resolve_neg().contiguous()
     made = torch.empty(given.shape, dtype=torch.float32)
-    function(given.data_ptr(), given.numel(), made.data_ptr())
+    functions[0](given.data_ptr(), given.numel(), made.data_ptr())
     return made
 
 
-def _function() -> Callable[..., None] | None:
+def _functions() -> tuple[Callable[..., None], Callable[..., None]] | None:
+    """One that writes results elsewhere, and one that writes them over the values; None without a compiler."""
     global _found
     if settings.no_compiler():
         return None
@@ -96,7 +118,9 @@ def _function() -> Callable[..., None] | None:
         else:
             made.erf_of.argtypes = (ctypes.c_void_p, ctypes.c_int64, ctypes.c_void_p)
             made.erf_of.restype = None
-            _found = made.erf_of
+            made.erf_over.argtypes = (ctypes.c_void_p, ctypes.c_int64)
+            made.erf_over.restype = None
+            _found = made.erf_of, made.erf_over
     return _found  # type: ignore[return-value]
 
 

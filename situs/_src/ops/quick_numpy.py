@@ -53,20 +53,42 @@ def add_kernels(
     """
     if is_quicker:
         op.kernel(CPU, T=types, lower=lowering(of_torch), settled=True)(kernel(of_torch, of_numpy))
+        if types is _FLOATS:  # a comparison's result does not fit into what is compared
+            op.in_place(*range(len(op.inputs)))(lambda node, place: overwriting(of_torch, of_numpy, place))
 
 
 def kernel(of_torch: Callable[..., torch.Tensor], of_numpy: np.ufunc) -> Callable[..., torch.Tensor]:
     """A function of tensors of one dtype, by whichever library is quicker."""
 
     def compute(*values: torch.Tensor) -> torch.Tensor:
-        size = max(value.numel() for value in values)
-        if size < MANY or min(size // _OF_A_THREAD, torch.get_num_threads()) >= _THREADS:
+        if not _is_numpys(values):
             return of_torch(*values)
         with np.errstate(all="ignore"):
             return torch.from_numpy(of_numpy(*(value.resolve_neg().numpy() for value in values)))
 
     compute.when_compiled = of_torch  # type: ignore[attr-defined]
     return compute
+
+
+def overwriting(of_torch: Callable[..., torch.Tensor], of_numpy: np.ufunc, place: int) -> Callable[..., torch.Tensor]:
+    """The same, with the result written over one of the tensors."""
+
+    def compute(*values: torch.Tensor) -> torch.Tensor:
+        into = values[place]
+        if not _is_numpys(values):
+            return of_torch(*values, out=into)
+        with np.errstate(all="ignore"):
+            of_numpy(*(value.resolve_neg().numpy() for value in values), out=into.numpy())
+        return into
+
+    compute.when_compiled = of_torch  # type: ignore[attr-defined]
+    return compute
+
+
+def _is_numpys(values: tuple[torch.Tensor, ...]) -> bool:
+    """Whether NumPy is the quicker one for these."""
+    size = max(value.numel() for value in values)
+    return size >= MANY and min(size // _OF_A_THREAD, torch.get_num_threads()) < _THREADS
 
 
 def lowering(of_torch: Callable[..., torch.Tensor]) -> Callable[..., Any]:

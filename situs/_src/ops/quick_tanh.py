@@ -39,6 +39,11 @@ def kernel(x: torch.Tensor) -> torch.Tensor:
 kernel.when_compiled = torch.tanh  # type: ignore[attr-defined]
 
 
+def in_place() -> Callable[[torch.Tensor], torch.Tensor]:
+    """The kernel, with the result written over its input."""
+    return overwriting(torch.tanh, _tanh)
+
+
 def lower(x: Tensor) -> Any:
     """In a graph: PyTorch's own function, which can run together with others, unless there surely are many elements."""
     size = x.shape.num_elements()
@@ -60,6 +65,26 @@ def in_parts(function: Callable[[torch.Tensor, torch.Tensor], torch.Tensor], x: 
     for start in range(0, len(flat), at_once):
         function(flat[start : start + at_once], results[start : start + at_once])
     return made
+
+
+def overwriting(
+    of_torch: Callable[..., torch.Tensor], function: Callable[[torch.Tensor, torch.Tensor], torch.Tensor]
+) -> Callable[[torch.Tensor], torch.Tensor]:
+    """What a function of parts makes of `x`, written over `x`; by PyTorch's function if x is small."""
+
+    def compute(x: torch.Tensor) -> torch.Tensor:
+        if x.numel() < MANY:
+            return of_torch(x, out=x)
+        if not x.is_contiguous():
+            return x.copy_(in_parts(function, x))
+        flat, at_once = x.view(-1), _AT_ONCE * torch.get_num_threads()
+        for start in range(0, len(flat), at_once):
+            part = flat[start : start + at_once]
+            part.copy_(function(part, torch.empty_like(part)))
+        return x
+
+    compute.when_compiled = of_torch  # type: ignore[attr-defined]
+    return compute
 
 
 def _tanh(x: torch.Tensor, result: torch.Tensor) -> torch.Tensor:

@@ -81,6 +81,12 @@ def test_what_nobody_needs_any_more_is_overwritten(build, expected):
     assert overwritten([build(x)], [x]) == expected
 
 
+@pytest.mark.parametrize("function", [tf.tanh, tf.atan, tf.erf, tf.asin, tf.sinh])
+def test_functions_of_many_elements_are_overwritten_too(function):
+    x = placeholder([200, 200])
+    assert overwritten([function(function(function(x)))], [x]) == [function(x).op.type] * 2
+
+
 def test_the_right_operand_is_overwritten_if_the_left_must_stay():
     x = placeholder()
     call = planned([x - tf.tanh(x)], [x]).calls[-1]

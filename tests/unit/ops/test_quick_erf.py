@@ -37,7 +37,16 @@ def test_it_is_right_to_the_last_places():
     assert units.max() < 6
     assert (np.abs(found[known]) <= 1).all()
     assert (found[x >= 3.92] == 1).all()
-    assert quick_erf._function() is not None
+    assert quick_erf._functions() is not None
+
+
+@pytest.mark.parametrize("size", [MANY - 1, MANY + 3])
+def test_results_written_over_inputs_are_the_same(size):
+    x = torch.linspace(-5, 5, size)
+    right = quick_erf.kernel(x)
+    for given in (x.clone(), torch.empty(2 * size)[::2].copy_(x)):
+        assert quick_erf.kernel_in_place(given) is given
+        np.testing.assert_array_equal(given.numpy(), right.numpy())
 
 
 def test_without_a_compiler_it_is_pytorchs(monkeypatch):

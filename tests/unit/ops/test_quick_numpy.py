@@ -77,6 +77,28 @@ def test_values_and_gradients_are_right_on_either_side_of_the_limit(name, size):
     np.testing.assert_allclose(traced(source).numpy(), FUNCTIONS[name](x), rtol=2e-5, atol=1e-6)
 
 
+@pytest.mark.parametrize("size", [MANY - 1, 2 * MANY])
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_results_written_over_inputs_are_the_same(name, size):
+    x = torch.linspace(-0.9, 0.9, size) + 2.0 * (name == "acosh")
+    both = getattr(torch, name), FUNCTIONS[name]
+    right = quick_numpy.kernel(*both)(x)
+    for given in (x.clone(), torch.empty(2 * size)[::2].copy_(x)):
+        strides = given.stride()
+        assert quick_numpy.overwriting(*both, 0)(given) is given
+        assert given.stride() == strides
+        np.testing.assert_array_max_ulp(given.numpy(), right.numpy(), 0 if size >= MANY else 1)  # PyTorch's for few
+
+
+@pytest.mark.parametrize("place", [0, 1])
+def test_either_input_can_be_written_over(place):
+    y, x = torch.linspace(-3, 3, MANY), torch.linspace(2, -2, MANY)
+    right = quick_numpy.kernel(torch.atan2, np.arctan2)(y, x)
+    found = quick_numpy.overwriting(torch.atan2, np.arctan2, place)(y, x)
+    assert found is (y, x)[place]
+    np.testing.assert_array_equal(found.numpy(), right.numpy())
+
+
 def test_angles_broadcast():
     random = np.random.default_rng(1)
     y, x = random.normal(size=(1, 200)).astype(np.float32), random.normal(size=(300, 1)).astype(np.float32)

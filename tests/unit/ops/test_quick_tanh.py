@@ -8,7 +8,7 @@ import torch
 
 import situs as tf
 import situs.compat.v1 as v1
-from situs._src.ops import quick_tanh
+from situs._src.ops import quick_atan, quick_tanh
 from situs._src.ops.quick_tanh import MANY
 
 INF = float("inf")
@@ -30,6 +30,16 @@ def test_it_is_within_four_units_over_the_whole_range(first, last):
         found = quick_tanh.quick_tanh(each)
         assert units(found, each).max() < 4
         assert found.abs().max() <= 1
+
+
+@pytest.mark.parametrize("size", [MANY - 1, MANY, 300_001])
+@pytest.mark.parametrize("module", [quick_tanh, quick_atan])
+def test_results_written_over_inputs_are_the_same(module, size):
+    x = torch.linspace(-20, 20, size)
+    right = module.kernel(x)
+    for given in (x.clone(), torch.empty(2 * size)[::2].copy_(x)):
+        assert module.in_place()(given) is given
+        np.testing.assert_array_equal(given.numpy(), right.numpy())
 
 
 def test_edges():

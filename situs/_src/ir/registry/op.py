@@ -247,8 +247,7 @@ class Op:
             settled: The dtypes of the inputs alone determine those of the results, which then need not be checked in
                 every call.
             keeps_traits: Whether the kernel keeps the promises of the op's traits; by default so, except for a kernel
-            that a
-                program adds to an op it has looked up.
+                that a program adds to an op it has looked up.
             types: Dtypes that the kernel supports, by type variable; by default all that the op allows.
         """
         unknown = types.keys() - set(self.signature.variables)
