@@ -23,9 +23,12 @@ from queue import SimpleQueue
 from typing import Any
 from weakref import WeakSet
 
+import torch
+
 from situs._src.base import locks
 from situs._src.base.errors import FailedPreconditionError
 from situs._src.data.node import Life
+from situs._src.runtime.eager.torch_private import kernel_threads
 from situs._src.runtime.run.thread_exit import wait_at_exit
 
 POLL = 0.1  # seconds between two questions whether to give up
@@ -105,7 +108,7 @@ class WorkerPool:
     """Some threads, and the jobs that they have to do.
 
     Args:
-        size: How many threads.
+        size: How many threads. They share the cores: the more of them, the fewer threads their kernels use.
         purpose: A word for their names.
     """
 
@@ -132,7 +135,8 @@ class WorkerPool:
 
     def _hire(self) -> None:
         name = f"situs-data-{self._purpose}-{next(_numbers)}"
-        thread = threading.Thread(target=_work_through, args=(self._jobs,), name=name, daemon=True)
+        share = max(1, torch.get_num_threads() // self._size)
+        thread = threading.Thread(target=_work_through, args=(self._jobs, share), name=name, daemon=True)
         self._threads.append(thread)
         _running.add(self)
         wait_at_exit(thread)
@@ -150,7 +154,8 @@ class WorkerPool:
                 self._jobs.put(None)
 
 
-def _work_through(jobs: SimpleQueue[Job | None]) -> None:
+def _work_through(jobs: SimpleQueue[Job | None], share: int) -> None:
+    kernel_threads(share)
     while True:
         job = jobs.get()
         if job is None:

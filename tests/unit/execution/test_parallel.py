@@ -8,9 +8,11 @@ import weakref
 
 import numpy as np
 import pytest
+import torch
 
 import situs.compat.v1 as tf
 from situs._src.ops.python_function import py_func
+from situs._src.runtime.eager.torch_private import kernel_threads
 from situs._src.runtime.run import threads
 from situs._src.runtime.run.state import Run, State
 from situs._src.runtime.run.threads import Pool, schedule
@@ -188,3 +190,52 @@ def test_large_products_may_overlap():
         plan = program_of(sess, products).plan
         assert schedule(plan, Pool(2)) is not None
         assert all(np.all(made == 300.0) for made in sess.run(products))
+
+
+@pytest.fixture
+def four_cores():
+    before = torch.get_num_threads()
+    torch.set_num_threads(4)
+    yield
+    torch.set_num_threads(before)
+
+
+@pytest.mark.usefixtures("four_cores")
+def test_calls_that_overlap_share_the_cores():
+    with tf.Graph().as_default(), tf.Session() as sess, tf.device("/cpu:0"):
+        c = tf.constant(np.ones((300, 300), np.float32))
+        two = [tf.matmul(c, c) for _ in range(2)]
+        last = tf.matmul(tf.add(*two), c)
+        plan = program_of(sess, last).plan
+        shares = schedule(plan, Pool()).shares
+    named = {plan.calls[number].node.name: share for number, share in shares.items()}
+    assert named == {two[0].op.name: 2, two[1].op.name: 2, last.op.name: 4}
+
+
+@pytest.mark.usefixtures("four_cores")
+def test_kernels_of_one_thread_alone_use_fewer_threads():
+    found = []
+
+    def look(*counts):
+        for count in counts:
+            threads._use_threads(count)
+            found.append(torch.get_num_threads())
+
+    for counts in [(1, 3, 8), ()]:  # never more than there are
+        thread = threading.Thread(target=look, args=counts)
+        thread.start()
+        thread.join()
+    assert found == [1, 3, 4]
+    assert torch.get_num_threads() == 4
+    later = []
+    thread = threading.Thread(target=lambda: later.append(torch.get_num_threads()))
+    thread.start()
+    thread.join()
+    assert later == [4]
+
+
+def test_another_openmp_is_left_alone(monkeypatch):
+    monkeypatch.setattr("situs._src.runtime.eager.torch_private._openmp_threads", lambda: None)
+    before = torch.get_num_threads()
+    kernel_threads(1)
+    assert torch.get_num_threads() == before

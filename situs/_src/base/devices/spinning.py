@@ -3,11 +3,16 @@
 The threads of PyTorch's kernels are GNU OpenMP's. Between two kernels, and at the end of each, they spin for some
 milliseconds before they sleep, which is fast while every core is free. With another process on one of the cores, a
 spinning thread takes that core from the thread that all others wait for: adding two matrices of 256x256 then takes
-8 ms instead of 8 us. ``GOMP_SPINCOUNT`` limits the spinning, and is read once, when the library is loaded:
+8 ms instead of 8 us. ``GOMP_SPINCOUNT`` limits the spinning, and is read once, when the library is loaded.
+
+Every thread of a program that runs large kernels has OpenMP threads of its own. As soon as there are more of them than
+cores, GNU OpenMP lets all of them spin for a tenth of that, even if only one thread computes: each kernel then wakes
+sleepers, and adding two matrices of 256x256 takes 17 us instead of 4, their means by rows 42 instead of 6. With
+``OMP_WAIT_POLICY=active`` they spin as long as before:
 
     import situs    an import hook waits for the import of torch
-    import torch    the variable is set while torch is loaded, unless the environment sets it; then it is removed, so
-                    that child processes are not affected
+    import torch    both variables are set while torch is loaded, unless the environment sets one; then they are
+                    removed, so that child processes are not affected
 
 If torch was imported first, nothing is changed. Why this number: ``docs/decisions/0016-short-spins.md``.
 """
@@ -21,8 +26,8 @@ from contextlib import contextmanager
 from importlib.machinery import ModuleSpec
 from types import ModuleType
 
-SPIN_COUNT = "GOMP_SPINCOUNT"
-SPINS = 1000  # turns of a loop: 16 to 45 us
+SPINS = 1000  # turns of a loop: 10 to 45 us
+VARIABLES = {"GOMP_SPINCOUNT": str(SPINS), "OMP_WAIT_POLICY": "active"}
 
 
 class _BeforeTorch:
@@ -58,14 +63,15 @@ def install() -> None:
 
 @contextmanager
 def short_spins() -> Iterator[None]:
-    """Sets the variable for as long as torch is being loaded, unless the environment chooses."""
+    """Sets the variables for as long as torch is being loaded, unless the environment chooses."""
     from situs._src.base import settings  # not while `import situs` runs
 
     if settings.chooses_spinning():
         yield
         return
-    os.environ[SPIN_COUNT] = str(SPINS)
+    os.environ.update(VARIABLES)
     try:
         yield
     finally:
-        os.environ.pop(SPIN_COUNT, None)
+        for name in VARIABLES:
+            os.environ.pop(name, None)

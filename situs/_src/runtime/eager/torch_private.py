@@ -10,9 +10,12 @@ The names are torch's own objects, not wrappers: they cost what torch costs.
 
 from __future__ import annotations
 
+import ctypes
 from collections.abc import Callable
 from datetime import timedelta
+from functools import cache
 from operator import attrgetter
+from pathlib import Path
 from typing import Any
 
 import torch
@@ -54,6 +57,36 @@ current_card: Callable[[], int] = getattr(torch._C, "_cuda_getDevice", torch.cud
 current_stream: Callable[[int], int] = getattr(
     torch._C, "_cuda_getCurrentRawStream", lambda card: torch.cuda.current_stream(card).cuda_stream
 )
+
+# Threads.
+
+
+def kernel_threads(count: int) -> None:
+    """Lets the kernels that this thread runs use so many threads.
+
+    ``torch.set_num_threads`` would set it for threads that come later as well, and drop what oneDNN has compiled. With
+    another OpenMP library, or another name of PyTorch's own, nothing happens: then overlapping calls get in each
+    other's way.
+    """
+    torch.get_num_threads()  # a thread that asks for the first time gets PyTorch's default: before, not afterwards
+    set_threads = _openmp_threads()
+    if set_threads is not None:
+        set_threads(count)
+
+
+@cache
+def _openmp_threads() -> Callable[[int], None] | None:
+    """OpenMP's function, in the library that PyTorch's CPU kernels are linked with."""
+    for name in ("libtorch_cpu.so", "libtorch_cpu.dylib"):
+        try:
+            found: Callable[[int], None] = ctypes.CDLL(
+                str(Path(torch.__file__).parent / "lib" / name)
+            ).omp_set_num_threads
+        except (OSError, AttributeError):
+            continue
+        return found
+    return None
+
 
 # Calls.
 

@@ -7,6 +7,9 @@ overlap.
 *Slow* calls are those that block (Python functions, queues) and those with more than a few million arithmetic
 operations on the CPU, which includes virtual GPUs. Calls on a real GPU are never slow, because they are asynchronous. A
 call that may wait for another run (a queue) gets a thread of its own, so that waiting never exhausts the pool.
+
+Slow calls that overlap share the cores: where two run at a time, the kernels of each use half of the threads that
+PyTorch has. What each gets depends on the plan alone, so sums are made in the same order in every run.
 """
 
 from __future__ import annotations
@@ -26,7 +29,7 @@ from situs._src.base.errors import CancelledError, UnknownError
 from situs._src.ir.graph.function import operations_in
 from situs._src.ir.graph.node import Operation
 from situs._src.ir.registry.traits import BLOCKS, CALLS_PYTHON, PRODUCT
-from situs._src.runtime.eager.torch_private import below_autograd
+from situs._src.runtime.eager.torch_private import below_autograd, kernel_threads
 from situs._src.runtime.plan.effects import in_order
 from situs._src.runtime.plan.plan import Call, Plan, makers, slots_in, waits_for
 from situs._src.runtime.plan.ready import BLOCKING, CHEAP, SLOW, Ready, Work, rounds
@@ -45,12 +48,23 @@ def _mark_worker() -> None:
     _thread.is_worker = True
 
 
+def _use_threads(share: int) -> None:
+    """Lets the kernels of this thread use so many threads, unless it has fewer, as in a forked child."""
+    if not hasattr(_thread, "most"):
+        _thread.most = _thread.share = torch.get_num_threads()
+    share = min(share, _thread.most)
+    if share != _thread.share:
+        kernel_threads(share)
+        _thread.share = share
+
+
 class Pool:
     """The threads that run slow calls. `size` 0 means one per core; a shared pool outlives its sessions."""
 
     def __init__(self, size: int = 0, shared: bool = False) -> None:
         self.shared = shared
-        self.size = size or torch.get_num_threads()
+        self.cores = torch.get_num_threads()
+        self.size = size or self.cores
         self.start()
         _pools.add(self)
 
@@ -166,6 +180,7 @@ class Schedule:
         self.plan = plan
         self.pool = pool
         self.ready = ready  # the initial state of a run
+        self.shares = _shares(ready, pool)
         uses = [0] * plan.slots
         for call in plan.calls:
             for slot in slots_in(call.inputs):
@@ -181,6 +196,15 @@ class Schedule:
     def run(self, run: Run, values: Sequence[Any], recorder: Recorder | None = None) -> tuple[Any, ...]:
         """Runs the plan and returns its fetches."""
         return _Running(self, run, values, recorder).finish()
+
+
+def _shares(ready: Ready, pool: Pool) -> dict[int, int]:
+    """How many threads the kernels of each slow call may use."""
+    shares = {}
+    for together in rounds(ready.again(), pool.size):
+        slow = [number for number in together if ready.kinds[number] != CHEAP]
+        shares.update(dict.fromkeys(slow, max(1, pool.cores // max(len(slow), 1))))
+    return shares
 
 
 class _Running:
@@ -247,6 +271,8 @@ class _Running:
         """Runs one call and returns those that are ready now."""
         call = self.schedule.plan.calls[number]
         arguments: list[Any] = []
+        if number in self.schedule.shares:
+            _use_threads(self.schedule.shares[number])
         try:
             began = None if self.recorder is None else self.recorder.begin(call)
             arguments = [value_of(source, self.values) for source in call.inputs]
