@@ -11,8 +11,7 @@ nothing is bound, converted or inferred: it costs a seventh of tracing it again.
 Invariants:
     - Copies are in the order of their originals, and so are their side effects.
     - A copy has the shapes, attributes and control inputs of the original, with tensors and operations replaced by
-    their
-      copies, if they have been copied as well.
+      their copies, if they have been copied as well.
     - The graphs of branches, loops and calls are copied with their operation; a graph that several operations share is
       shared by their copies, too. Their residuals, which are added for gradients, must not change after that: callers
       check `Copier.changed`.
