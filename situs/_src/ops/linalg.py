@@ -161,7 +161,7 @@ def _large_product(linear: Any, turn_a: bool, turn_b: bool) -> Callable[[torch.T
 
     def product(a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
         a, b = a.t() if turn_a else a, b if turn_b else b.t()
-        made: torch.Tensor = linear(a, b, None, "none", [], "")
+        made: torch.Tensor = linear(a, quick_products.dense(b), None, "none", [], "")
         return made
 
     product.when_compiled = _for_compiler(turn_a, turn_b)  # type: ignore[attr-defined]
@@ -180,7 +180,7 @@ def _product_of_any_size(plain: Any, turn_a: bool, turn_b: bool) -> quick_produc
 
 def _by_onednn(a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
     linear: Any = onednn("linear_pointwise")
-    made: torch.Tensor = linear(a, b, None, "none", [], "")
+    made: torch.Tensor = linear(a, quick_products.dense(b), None, "none", [], "")
     return made
 
 

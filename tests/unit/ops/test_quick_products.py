@@ -8,7 +8,7 @@ import torch
 
 import situs as tf
 import situs.compat.v1 as v1
-from situs._src.ops import quick_products
+from situs._src.ops import linalg, quick_products
 from situs._src.ops.quick_products import LARGE, add_product, is_large, product, product_plus
 from situs._src.runtime.eager.torch_private import onednn
 
@@ -74,6 +74,29 @@ def test_rows_in_several_dimensions_are_one_product(multiplied):
     found = tf.matmul(a.reshape(4, 128, 256), b)
     close(found.numpy(), (a.astype(float) @ b).reshape(4, 128, 256), 256)
     assert len(multiplied) == 1
+
+
+@pytest.mark.parametrize("cut", [np.s_[:, :256], np.s_[:, ::2], np.s_[:256, :256], np.s_[:, :1]])
+@pytest.mark.parametrize("turned", [False, True])
+def test_a_second_matrix_that_is_part_of_another_is_copied(cut, turned, monkeypatch):
+    """oneDNN multiplies by the columns of a wider matrix a thousand times as slowly: it must not get them."""
+    given = []
+    linear = quick_products.LINEAR
+    monkeypatch.setattr(quick_products, "LINEAR", lambda *values: given.append(values[1]) or linear(*values))
+    whole = torch.randn(512, 512)
+    b = whole[cut].t() if turned else whole[cut]
+    b = b.expand(256, 512) if 1 in b.shape and turned else b.expand(512, 256) if 1 in b.shape else b
+    a = torch.randn(300, b.shape[0])
+    close(product(a, b), a.double() @ b.double(), b.shape[0])
+    assert given
+    assert all(each.is_contiguous() or each.t().is_contiguous() for each in given)
+
+
+def test_graphs_copy_it_too():
+    graph_product = linalg._large_product(lambda a, b, *_: (a, b), False, False)
+    _, b = graph_product(torch.ones(300, 256), torch.ones(256, 600)[:, :300])
+    assert b.shape == (300, 256)
+    assert b.is_contiguous()
 
 
 def test_sums_with_products(multiplied):
