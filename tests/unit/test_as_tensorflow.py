@@ -71,6 +71,15 @@ def test_programs_beside_each_other_import_each_other(tmp_path):
     assert situs_run(tmp_path, program)[:2] == (0, "(2, 12)\n")  # the dialect is told from model.py
 
 
+def test_a_program_that_reads_values_is_of_tensorflow_2(tmp_path):
+    """A name that went away, in a branch of a program that does not use it any more, is no sign against that."""
+    program = "import tensorflow as tf\nold = tf.placeholder if tf.__version__ < '2' else None\n"
+    (tmp_path / "old.py").write_text(program)
+    assert dialect_of(str(tmp_path / "old.py")) == "v1"
+    program += "print(tf.constant(1).numpy(), tf.add(1, 1).numpy())\n"
+    assert situs_run(tmp_path, program)[:2] == (0, "1 2\n")
+
+
 def test_what_there_is_not_is_an_error_of_the_command(tmp_path):
     for given in (["no_such_file.py"], ["-m", "no_such_module"], []):
         command = [sys.executable, "-m", "situs", "run", *given]

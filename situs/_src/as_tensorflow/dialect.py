@@ -2,6 +2,7 @@
 
     tf.placeholder, tf.Session, tf.app.run      only TensorFlow 1 has them      v1
     tf.function, tf.keras, tf.GradientTape      TensorFlow 2 style              v2
+    x.numpy()                                   tensors have values         v2
     tf.compat.v1.Session                        says itself what it is          v2, which has it
     import situs.compat.v1 as tf                written for Situs' own          v1, unless names of today say otherwise
 
@@ -39,7 +40,7 @@ def dialect_of(program: str) -> str:
     for source in _sources(Path(program)):
         names = used(source)
         old += sum(map(_is_old, names)) + _imports_v1(parsed(source))
-        today += sum(map(_is_of_today, names))
+        today += sum(map(_is_of_today, names)) + _calls_of_numpy(parsed(source))
     return "v1" if old > today else "v2"
 
 
@@ -56,6 +57,12 @@ def imports_tensorflow(program: str) -> bool:
 def _imports_v1(tree: ast.AST) -> bool:
     """Whether a program imports ``situs.compat.v1``, whose functions build graphs where it is run by itself."""
     return any(f"{name}.".startswith("situs.compat.v1.") for name in _imported(tree))
+
+
+def _calls_of_numpy(tree: ast.AST) -> int:
+    """How often a program asks for the value of a tensor, which has one in TensorFlow 2."""
+    calls = (node for node in ast.walk(tree) if isinstance(node, ast.Call) and not node.args and not node.keywords)
+    return sum(isinstance(call.func, ast.Attribute) and call.func.attr == "numpy" for call in calls)
 
 
 def _imported(tree: ast.AST) -> Iterator[str]:
