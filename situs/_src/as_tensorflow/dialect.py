@@ -83,7 +83,7 @@ def _is_old(name: str) -> bool:
 def _is_of_today(name: str) -> bool:
     if any(name == sign or name.startswith(f"{sign}.") for sign in _TODAY):
         return True
-    return _is_within("situs", name) and not _is_within("situs.compat.v1", name)
+    return not name.startswith("__") and _is_within("situs", name) and not _is_within("situs.compat.v1", name)
 
 
 def _is_within(module: str, name: str) -> bool:
