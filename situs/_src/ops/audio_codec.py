@@ -6,7 +6,7 @@ Samples are numbers from -1 to 1: samples x channels.
 from __future__ import annotations
 
 import struct
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
@@ -116,10 +116,17 @@ def _encode_kernel(audio: torch.Tensor, sample_rate: Any) -> np.ndarray[Any, Any
     return np.array(head + b"data" + struct.pack("<I", len(samples)) + samples, dtype=object)
 
 
+class DecodeWav(NamedTuple):
+    """The result of `decode_wav`."""
+
+    audio: Tensor
+    sample_rate: Tensor
+
+
 @export("audio.decode_wav")
 def decode_wav(
     contents: ArrayLike, desired_channels: int = -1, desired_samples: int = -1, name: str | None = None
-) -> tuple[Tensor, Tensor]:
+) -> DecodeWav:
     """The samples of a WAV file of 16 bits.
 
     Args:
@@ -133,8 +140,7 @@ def decode_wav(
         samples x channels, from -1 to 1; the number of samples in a second.
     """
     channels, samples = as_int(desired_channels, "desired_channels"), as_int(desired_samples, "desired_samples")
-    audio, rate = _decode.many(contents, desired_channels=channels, desired_samples=samples, name=name)
-    return audio, rate
+    return DecodeWav(*_decode.many(contents, desired_channels=channels, desired_samples=samples, name=name))
 
 
 @export("audio.encode_wav")

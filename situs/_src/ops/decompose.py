@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
@@ -212,11 +212,17 @@ def det(input: ArrayLike, name: str | None = None) -> Tensor:
     return _determinant(input, name=name)
 
 
+class LogMatrixDeterminant(NamedTuple):
+    """The result of `slogdet`."""
+
+    sign: Tensor
+    log_abs_determinant: Tensor
+
+
 @export("linalg.slogdet")
-def slogdet(input: ArrayLike, name: str | None = None) -> tuple[Tensor, Tensor]:
+def slogdet(input: ArrayLike, name: str | None = None) -> LogMatrixDeterminant:
     """Computes the signs of determinants, and the logarithms of their absolute values."""
-    sign, logarithm = _log_determinant.many(input, name=name)
-    return sign, logarithm
+    return LogMatrixDeterminant(*_log_determinant.many(input, name=name))
 
 
 @export("linalg.logdet")
@@ -489,8 +495,15 @@ def _qr_kernel(input: torch.Tensor, full_matrices: bool = False) -> tuple[torch.
 _qr.gradient(rules.qr_gradient)
 
 
+class Qr(NamedTuple):
+    """The result of `qr`."""
+
+    q: Tensor
+    r: Tensor
+
+
 @export("linalg.qr", v1=("qr", "linalg.qr"))
-def qr(input: ArrayLike, full_matrices: bool = False, name: str | None = None) -> tuple[Tensor, Tensor]:
+def qr(input: ArrayLike, full_matrices: bool = False, name: str | None = None) -> Qr:
     """Factors matrices into orthogonal ones and upper triangular ones.
 
     Args:
@@ -498,8 +511,7 @@ def qr(input: ArrayLike, full_matrices: bool = False, name: str | None = None) -
         full_matrices: Whether the orthogonal factors are square, or only as wide as needed.
         name: A name for the op.
     """
-    q, r = _qr.many(input, full_matrices=as_bool(full_matrices, "full_matrices"), name=name)
-    return q, r
+    return Qr(*_qr.many(input, full_matrices=as_bool(full_matrices, "full_matrices"), name=name))
 
 
 _lu = op("Lu", "input: T -> lu: T, p: output_idx_type", T=PRECISE, output_idx_type=INDEX)
@@ -532,16 +544,22 @@ def _lu_kernel(input: torch.Tensor, *, output_idx_type: DType) -> tuple[torch.Te
 _lu.gradient(rules.lu_gradient)
 
 
+class Lu(NamedTuple):
+    """The result of `lu`."""
+
+    lu: Tensor
+    p: Tensor
+
+
 @export("linalg.lu")
-def lu(input: ArrayLike, output_idx_type: DTypeLike = int32, name: str | None = None) -> tuple[Tensor, Tensor]:
+def lu(input: ArrayLike, output_idx_type: DTypeLike = int32, name: str | None = None) -> Lu:
     """Factors square matrices into triangular ones after reordering their rows.
 
     Returns:
         Both triangles in one matrix (the lower one has ones on its diagonal), and the rows of the
         input in their new order.
     """
-    factors, order = _lu.many(input, output_idx_type=as_dtype(output_idx_type), name=name)
-    return factors, order
+    return Lu(*_lu.many(input, output_idx_type=as_dtype(output_idx_type), name=name))
 
 
 # Singular values.

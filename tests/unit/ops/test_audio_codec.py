@@ -73,3 +73,9 @@ WHOLE = tf.audio.encode_wav(AUDIO, 8000).numpy()
 def test_what_is_no_wav_file_is_refused(call: Any, words: str) -> None:
     with pytest.raises(tf.errors.InvalidArgumentError, match=words):
         call()
+
+
+def test_what_is_decoded_has_fields() -> None:
+    made = tf.audio.decode_wav(tf.audio.encode_wav([[0.5], [-0.5]], 8000))
+    np.testing.assert_allclose(made.audio.numpy(), [[0.5], [-0.5]], atol=1e-4)
+    assert int(made.sample_rate) == 8000

@@ -370,3 +370,15 @@ def test_inputs_stay_as_they_are(on_device, function):
 )
 def test_shape_rules_of_partly_known_shapes(op, inputs, attrs, expected):
     assert infer_shapes(find_op(op), inputs, attrs) == expected
+
+
+def test_results_have_fields() -> None:
+    matrix = np.array([[4.0, 1.0], [2.0, -3.0]])
+    factors, determinant = tf.linalg.qr(matrix), tf.linalg.slogdet(matrix)
+    np.testing.assert_allclose(factors.q.numpy() @ factors.r.numpy(), matrix, atol=1e-12)
+    assert float(determinant.sign) == -1.0
+    np.testing.assert_allclose(float(determinant.log_abs_determinant), np.log(14.0))
+    assert [type(made).__name__ for made in (factors, determinant)] == ["Qr", "LogMatrixDeterminant"]
+    triangles = tf.linalg.lu(matrix)
+    assert triangles._fields == ("lu", "p")
+    np.testing.assert_array_equal(triangles.p.numpy(), [0, 1])

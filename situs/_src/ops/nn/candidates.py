@@ -13,7 +13,7 @@ where a class may come twice, or none did, else ``1 - (1 - p) ** tries`` of the 
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable
-from typing import Any
+from typing import Any, NamedTuple, TypeVar
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -283,6 +283,64 @@ def _all_kernel(
     return torch.arange(num_sampled), torch.ones(true_classes.shape), torch.ones(num_sampled)
 
 
+class LogUniformCandidateSampler(NamedTuple):
+    """The result of `log_uniform_candidate_sampler`."""
+
+    sampled_candidates: Tensor
+    true_expected_count: Tensor
+    sampled_expected_count: Tensor
+
+
+class UniformCandidateSampler(NamedTuple):
+    """The result of `uniform_candidate_sampler`."""
+
+    sampled_candidates: Tensor
+    true_expected_count: Tensor
+    sampled_expected_count: Tensor
+
+
+class FixedUnigramCandidateSampler(NamedTuple):
+    """The result of `fixed_unigram_candidate_sampler`."""
+
+    sampled_candidates: Tensor
+    true_expected_count: Tensor
+    sampled_expected_count: Tensor
+
+
+class LearnedUnigramCandidateSampler(NamedTuple):
+    """The result of `learned_unigram_candidate_sampler`."""
+
+    sampled_candidates: Tensor
+    true_expected_count: Tensor
+    sampled_expected_count: Tensor
+
+
+class AllCandidateSampler(NamedTuple):
+    """The result of `all_candidate_sampler`."""
+
+    sampled_candidates: Tensor
+    true_expected_count: Tensor
+    sampled_expected_count: Tensor
+
+
+class ComputeAccidentalHits(NamedTuple):
+    """The result of `compute_accidental_hits`."""
+
+    indices: Tensor
+    ids: Tensor
+    weights: Tensor
+
+
+_Sampled = TypeVar(
+    "_Sampled",
+    LogUniformCandidateSampler,
+    UniformCandidateSampler,
+    FixedUnigramCandidateSampler,
+    LearnedUnigramCandidateSampler,
+    AllCandidateSampler,
+)
+
+
 def _numbers(num_true: Any, num_sampled: Any, unique: Any, classes: int) -> dict[str, Any]:
     numbers = {"num_true": as_int(num_true, "num_true"), "num_sampled": as_int(num_sampled, "num_sampled")}
     for name, number in (*numbers.items(), ("range_max", classes)):
@@ -307,7 +365,7 @@ def log_uniform_candidate_sampler(
     range_max: int,
     seed: int | None = None,
     name: str | None = None,
-) -> tuple[Tensor, Tensor, Tensor]:
+) -> LogUniformCandidateSampler:
     """Draws classes, the first ones most often, as suits classes that are sorted by how often they occur.
 
     Args:
@@ -324,7 +382,9 @@ def log_uniform_candidate_sampler(
     """
     classes = as_int(range_max, "range_max")
     given = _numbers(num_true, num_sampled, unique, classes)
-    return _made(_log_uniform, true_classes, name, **given, **next_seeds(seed), range_max=classes)
+    return _made(
+        LogUniformCandidateSampler, _log_uniform, true_classes, name, **given, **next_seeds(seed), range_max=classes
+    )
 
 
 @export("random.uniform_candidate_sampler", v1=("nn.uniform_candidate_sampler", "random.uniform_candidate_sampler"))
@@ -336,11 +396,11 @@ def uniform_candidate_sampler(
     range_max: int,
     seed: int | None = None,
     name: str | None = None,
-) -> tuple[Tensor, Tensor, Tensor]:
+) -> UniformCandidateSampler:
     """Draws classes, all with the same probability; the arguments are those of `log_uniform_candidate_sampler`."""
     classes = as_int(range_max, "range_max")
     given = _numbers(num_true, num_sampled, unique, classes)
-    return _made(_uniform, true_classes, name, **given, **next_seeds(seed), range_max=classes)
+    return _made(UniformCandidateSampler, _uniform, true_classes, name, **given, **next_seeds(seed), range_max=classes)
 
 
 @export(
@@ -361,7 +421,7 @@ def fixed_unigram_candidate_sampler(
     unigrams: Any = (),
     seed: int | None = None,
     name: str | None = None,
-) -> tuple[Tensor, Tensor, Tensor]:
+) -> FixedUnigramCandidateSampler:
     """Draws classes by weights; the other arguments are those of `log_uniform_candidate_sampler`.
 
     Args:
@@ -392,7 +452,7 @@ def fixed_unigram_candidate_sampler(
             f"that are reserved included, and one above 0; got {len(weights)}."
         )
     given = _numbers(num_true, num_sampled, unique, sum(weight > 0 for weight in weights) if unique else classes)
-    return _made(_fixed, true_classes, name, **given, **next_seeds(seed), weights=weights)
+    return _made(FixedUnigramCandidateSampler, _fixed, true_classes, name, **given, **next_seeds(seed), weights=weights)
 
 
 @export(
@@ -408,7 +468,7 @@ def learned_unigram_candidate_sampler(
     range_max: int,
     seed: int | None = None,
     name: str | None = None,
-) -> tuple[Tensor, Tensor, Tensor]:
+) -> LearnedUnigramCandidateSampler:
     """Draws classes as often as they were true classes of earlier calls; all alike at first.
 
     What has been learned belongs to the operation, in a session or a function, and in eager code to the seed. The
@@ -418,7 +478,9 @@ def learned_unigram_candidate_sampler(
     if classes > 2**31 - 1:
         raise ArgumentError(f"Value of range_max:{classes} is too large to handle")
     given = _numbers(num_true, num_sampled, unique, classes)
-    return _made(_learned, true_classes, name, **given, **next_seeds(seed), range_max=classes)
+    return _made(
+        LearnedUnigramCandidateSampler, _learned, true_classes, name, **given, **next_seeds(seed), range_max=classes
+    )
 
 
 @export("random.all_candidate_sampler", v1=("nn.all_candidate_sampler", "random.all_candidate_sampler"))
@@ -429,15 +491,14 @@ def all_candidate_sampler(
     unique: bool,
     seed: int | None = None,
     name: str | None = None,
-) -> tuple[Tensor, Tensor, Tensor]:
+) -> AllCandidateSampler:
     """All classes, each once; the arguments are those of `log_uniform_candidate_sampler`."""
     given = _numbers(num_true, num_sampled, unique, as_int(num_sampled, "num_sampled"))
-    return _made(_all, true_classes, name, **given, **next_seeds(seed))
+    return _made(AllCandidateSampler, _all, true_classes, name, **given, **next_seeds(seed))
 
 
-def _made(sampler: Op, true_classes: ArrayLike, name: str | None, **attrs: Any) -> tuple[Tensor, Tensor, Tensor]:
-    sample, true, sampled = sampler.many(cast(convert_to_tensor(true_classes), dt.int64), **attrs, name=name)
-    return sample, true, sampled
+def _made(kind: type[_Sampled], sampler: Op, true_classes: ArrayLike, name: str | None, **attrs: Any) -> _Sampled:
+    return kind(*sampler.many(cast(convert_to_tensor(true_classes), dt.int64), **attrs, name=name))
 
 
 @export("nn.compute_accidental_hits")
@@ -447,7 +508,7 @@ def compute_accidental_hits(
     num_true: int,
     seed: int | None = None,
     name: str | None = None,
-) -> tuple[Tensor, Tensor, Tensor]:
+) -> ComputeAccidentalHits:
     """Where classes of a sample are true ones.
 
     Args:
@@ -467,4 +528,4 @@ def compute_accidental_hits(
             raise ArgumentError(f"true_classes must be a matrix of num_true={num_true} columns, got {true.shape}.")
         places = where(equal(true[:, :, None], cast(convert_to_tensor(sampled_candidates), dt.int64)))
         example, place = cast(places[:, 0], dt.int32), places[:, 2]
-        return example, place, fill(shape_of(places)[:1], dt.float32.min)
+        return ComputeAccidentalHits(example, place, fill(shape_of(places)[:1], dt.float32.min))

@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 from torch.nn import functional
@@ -446,6 +446,13 @@ def _argmax_gradient(grads: list[Any], input_shape: SizesOf, argmax: Tensor, *, 
     return find_op("MaxPoolGradWithArgmax")(input_shape, grads[0], argmax, include_batch_in_index=batched)
 
 
+class MaxPoolWithArgmax(NamedTuple):
+    """The result of `max_pool_with_argmax`."""
+
+    output: Tensor
+    argmax: Tensor
+
+
 @export("nn.max_pool_with_argmax", v1=())
 def max_pool_with_argmax(
     input: ArrayLike,
@@ -456,7 +463,7 @@ def max_pool_with_argmax(
     output_dtype: DTypeLike = dt.int64,
     include_batch_in_index: bool = False,
     name: str | None = None,
-) -> tuple[Tensor, Tensor]:
+) -> MaxPoolWithArgmax:
     """Takes the largest element of every window of images, and says where it was.
 
     Args:
@@ -478,7 +485,7 @@ def max_pool_with_argmax(
         )
     if as_padding(padding, 2)[0] == "EXPLICIT":
         raise ArgumentError(f"max_pool_with_argmax takes padding 'SAME' or 'VALID', got {padding!r}.")
-    largest, places = _max_pool_with_argmax.many(
+    made = _max_pool_with_argmax.many(
         input,
         ksize=vector(ksize, 2, "NHWC", "ksize"),
         strides=vector(strides, 2, "NHWC", "strides"),
@@ -487,7 +494,7 @@ def max_pool_with_argmax(
         Targmax=as_dtype(output_dtype),
         name=name,
     )
-    return largest, places
+    return MaxPoolWithArgmax(*made)
 
 
 # As TensorFlow 1 spells it.
@@ -549,7 +556,7 @@ def max_pool_with_argmax_v1(
     name: str | None = None,
     output_dtype: DTypeLike | None = None,
     include_batch_in_index: bool = False,
-) -> tuple[Tensor, Tensor]:
+) -> MaxPoolWithArgmax:
     """Takes the largest elements and their indices, with TensorFlow 1's arguments."""
     dtype = renamed("output_dtype", output_dtype, "Targmax", Targmax)
     return max_pool_with_argmax(

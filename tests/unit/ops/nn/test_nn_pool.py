@@ -323,3 +323,11 @@ def test_shape_rules_know_partial_shapes():
     assert declared.shape_rule(TensorShape(None), **attrs)[0].as_list() == [None] * 4
     with pytest.raises(InvalidArgumentError, match="must be 4-dimensional"):
         declared.shape_rule(TensorShape([None, 3]), **attrs)
+
+
+def test_max_pool_with_argmax_has_fields() -> None:
+    image = np.array([[1.0, 5.0], [7.0, 2.0]], "float32").reshape(1, 2, 2, 1)
+    with tf.Graph().as_default(), tf.Session() as session:
+        made = session.run(tf.nn.max_pool_with_argmax(image, 2, 2, "VALID"))
+    assert type(made).__name__ == "MaxPoolWithArgmax"
+    assert (made.output.item(), made.argmax.item()) == (7.0, 2)

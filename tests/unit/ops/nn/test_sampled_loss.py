@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import situs as tf
+import situs.compat.v1 as tf1
 from situs._src.ops.nn import sampled_loss
 
 FIGURES = json.loads((Path(__file__).parents[3] / "data" / "sampled_loss_figures.json").read_text())
@@ -163,3 +164,25 @@ def test_what_cannot_be_sampled_is_refused_in_words(case: str) -> None:
     call, error, words = REFUSED[case]
     with pytest.raises(error, match=words):
         call()
+
+
+def test_samples_have_fields_which_sessions_keep() -> None:
+    true = np.array([[1], [2]])
+    samplers = {
+        "UniformCandidateSampler": lambda: tf1.nn.uniform_candidate_sampler(true, 1, 3, True, 5),
+        "LogUniformCandidateSampler": lambda: tf1.nn.log_uniform_candidate_sampler(true, 1, 3, True, 5),
+        "LearnedUnigramCandidateSampler": lambda: tf1.nn.learned_unigram_candidate_sampler(true, 1, 3, True, 5),
+        "FixedUnigramCandidateSampler": lambda: tf1.nn.fixed_unigram_candidate_sampler(
+            true, 1, 3, True, 5, unigrams=[1.0] * 5
+        ),
+        "AllCandidateSampler": lambda: tf1.nn.all_candidate_sampler(true, 1, 3, True),
+    }
+    for name, draw in samplers.items():
+        with tf1.Graph().as_default(), tf1.Session() as session:
+            made = session.run(draw())
+        assert type(made).__name__ == name
+        assert made.sampled_candidates.shape == made.sampled_expected_count.shape == (3,)
+        assert made.true_expected_count.shape == (2, 1)
+    hits = tf.nn.compute_accidental_hits(true, np.array([2, 4]), 1)
+    assert hits._fields == ("indices", "ids", "weights")
+    assert (hits.indices.numpy().tolist(), hits.ids.numpy().tolist()) == ([1], [0])
