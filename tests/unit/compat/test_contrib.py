@@ -111,6 +111,26 @@ def test_batch_norm_moves_its_means_where_it_is_told_to() -> None:
         np.testing.assert_allclose(session.run(late), 0.1 * x.mean(0), rtol=1e-5)
 
 
+def test_layer_norm_takes_the_moments_of_every_example() -> None:
+    x = values(4, 3, 5) + 1
+    whole = layers.layer_norm(x, activation_fn=tf.nn.relu)
+    last = layers.layer_norm(x, begin_norm_axis=-1, scope="last")
+    bare = slim.layer_norm(x, center=False, scale=False, scope="bare")
+    planes = layers.layer_norm(x, begin_params_axis=1, center=False, scope="planes", trainable=False)
+    assert names() == ["LayerNorm/beta", "LayerNorm/gamma", "last/beta", "last/gamma", "planes/gamma"]
+    assert [v.shape.as_list() for v in tf.global_variables()] == [[5], [5], [5], [5], [3, 5]]
+    assert len(tf.trainable_variables()) == 4
+
+    def normal(*axes: int) -> np.ndarray:
+        return (x - x.mean(axes, keepdims=True)) / x.std(axes, keepdims=True)
+
+    found = run([whole, last, bare, planes])
+    for made, right in zip(found, [np.maximum(normal(1, 2), 0), normal(2), normal(1, 2), normal(1, 2)], strict=True):
+        np.testing.assert_allclose(made, right, rtol=1e-4, atol=1e-5)
+    with pytest.raises(ValueError, match="must be < rank"):
+        layers.layer_norm(x, begin_norm_axis=3, scope="none")
+
+
 def test_arg_scope_gives_arguments_that_calls_do_not() -> None:
     x = values(2, 4, 4, 3)
     with slim.arg_scope([slim.conv2d, slim.fully_connected], weights_regularizer=slim.l2_regularizer(0.1)) as outer:

@@ -3,6 +3,7 @@
     fully_connected(x, 10)          fully_connected/weights, fully_connected/biases; then fully_connected_1/...
     conv2d(x, 8, 3)                 Conv/weights, Conv/biases
     batch_norm(x)                   BatchNorm/beta, BatchNorm/moving_mean, BatchNorm/moving_variance
+    layer_norm(x)                   LayerNorm/beta, LayerNorm/gamma
 
 By default they apply a ReLU, and use Xavier's initializer. ``arg_scope`` sets their default arguments.
 """
@@ -13,6 +14,7 @@ from collections.abc import Callable, Sequence
 from contextlib import contextmanager
 from typing import Any
 
+from situs._src.base.dtype import float16 as _float16
 from situs._src.base.errors import ArgumentError as _ArgumentError
 from situs._src.base.errors import DTypeError as _DTypeError
 from situs._src.base.errors import shown as _shown
@@ -39,6 +41,8 @@ from situs._src.ops.nn.conv_transpose import conv2d_transpose as _conv2d_transpo
 from situs._src.ops.nn.depthwise import depthwise_conv2d as _depthwise
 from situs._src.ops.nn.depthwise import separable_conv2d as _separable
 from situs._src.ops.nn.dropout import dropout as _dropout
+from situs._src.ops.nn.normalize import batch_normalization as _batch_normalization
+from situs._src.ops.nn.normalize import moments as _moments
 from situs._src.ops.nn.pool import pool as _pool
 from situs._src.v1.contrib.absent import without as _without
 from situs._src.v1.contrib.arguments import add_arg_scope as _add_arg_scope
@@ -53,6 +57,7 @@ from situs._src.v1.contrib.weights import xavier_initializer as xavier_initializ
 from situs._src.v1.frontend import builds as _builds
 from situs._src.v1.layers.normalization import BatchNormalization as _BatchNormalization
 from situs._src.variables.collections import GraphKeys as _Keys
+from situs._src.variables.initializers import Ones as _Ones
 from situs._src.variables.initializers import Zeros as _Zeros
 from situs._src.variables.scope import VariableScope
 from situs._src.variables.scope import get_variable as _get_variable
@@ -77,7 +82,7 @@ class _Layer:
             yield
 
     def variable(self, name: str, shape: list[Any], part: str) -> Any:
-        """A variable of the layer; `part` is ``weights`` or ``biases``."""
+        """A variable of the layer; `part` says which of the arguments are its own."""
         collections = self.given["variables_collections"]
         if isinstance(collections, dict):
             collections = collections.get(part)
@@ -510,6 +515,59 @@ def batch_norm(
         return _collected(outputs if activation_fn is None else activation_fn(outputs), outputs_collections)
 
 
+@_add_arg_scope
+@_builds
+def layer_norm(
+    inputs: ArrayLike,
+    center: bool = True,
+    scale: bool = True,
+    activation_fn: Callable[..., Any] | None = None,
+    reuse: bool | ReuseMode | None = None,
+    variables_collections: Any = None,
+    outputs_collections: Sequence[str] | None = None,
+    trainable: bool = True,
+    begin_norm_axis: int = 1,
+    begin_params_axis: int = -1,
+    scope: str | VariableScope | None = None,
+) -> Any:
+    """Normalises every example by its own moments.
+
+    Args:
+        inputs: A tensor of at least two dimensions; those that have parameters are known.
+        center: Whether there is a ``beta``.
+        scale: Whether there is a ``gamma``.
+        activation_fn: A function; None for none.
+        reuse: See `fully_connected`.
+        variables_collections: Collections that the variables join; a list, or one for ``beta`` and ``gamma`` each.
+        outputs_collections: See `fully_connected`.
+        trainable: See `fully_connected`.
+        begin_norm_axis: The first of the dimensions that the moments are taken over, up to the last one.
+        begin_params_axis: The first of the dimensions that ``beta`` and ``gamma`` have.
+        scope: See `fully_connected`.
+    """
+    parts = {
+        "beta_initializer": _Zeros(), "gamma_initializer": _Ones(),
+        "beta_regularizer": None, "gamma_regularizer": None,
+    }  # fmt: skip
+    layer = _Layer({**locals(), **parts}, "LayerNorm")
+    with layer.inside():
+        x = _convert(inputs)
+        rank = x.shape.rank
+        if rank is None:
+            raise _ArgumentError("layer_norm takes inputs of a known number of dimensions.")
+        first = begin_norm_axis + rank if begin_norm_axis < 0 else begin_norm_axis
+        if first >= rank or begin_params_axis >= rank:
+            raise _ArgumentError(
+                f"begin_params_axis ({begin_params_axis}) and begin_norm_axis ({first}) must be < rank(inputs) ({rank})"
+            )
+        sizes = [_known(size, "dimensions with parameters", x.shape) for size in x.shape[begin_params_axis:]]
+        beta = layer.variable("beta", sizes, "beta") if center else None
+        gamma = layer.variable("gamma", sizes, "gamma") if scale else None
+        mean, variance = _moments(x, list(range(first, rank)), keepdims=True)
+        outputs = _batch_normalization(x, mean, variance, beta, gamma, 1e-3 if x.dtype == _float16 else 1e-12)
+        return _collected(outputs if activation_fn is None else activation_fn(outputs), outputs_collections)
+
+
 def _with_updates(outputs: Any, updates: list[Any], before: list[Any], collections: Any) -> Any:
     """Puts the operations that move the means where a program wants them."""
     if collections == _Keys.UPDATE_OPS:
@@ -586,6 +644,7 @@ __all__ = [
     "l1_l2_regularizer",
     "l1_regularizer",
     "l2_regularizer",
+    "layer_norm",
     "max_pool2d",
     "one_hot_encoding",
     "repeat",

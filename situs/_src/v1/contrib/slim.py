@@ -21,6 +21,7 @@ from situs._src.v1.contrib.layers import fully_connected as fully_connected
 from situs._src.v1.contrib.layers import l1_l2_regularizer as l1_l2_regularizer
 from situs._src.v1.contrib.layers import l1_regularizer as l1_regularizer
 from situs._src.v1.contrib.layers import l2_regularizer as l2_regularizer
+from situs._src.v1.contrib.layers import layer_norm as layer_norm
 from situs._src.v1.contrib.layers import max_pool2d as max_pool2d
 from situs._src.v1.contrib.layers import one_hot_encoding as one_hot_encoding
 from situs._src.v1.contrib.layers import repeat as repeat
