@@ -16,6 +16,7 @@ from __future__ import annotations
 import functools
 import inspect
 from collections.abc import Callable, Sequence
+from types import MethodType
 from typing import Any
 
 from situs._src.autodiff.graph import Origins
@@ -109,11 +110,37 @@ def custom_gradient(f: Callable[..., Any] | None = None) -> Any:
         return custom_gradient
     _check_function(f, "tf.custom_gradient")
 
-    @functools.wraps(f)
-    def decorated(*args: Any, **kwargs: Any) -> Any:
-        return _call(f, args, kwargs)
+    return _Differentiated(f, _call)
 
-    return decorated
+
+class _Differentiated:
+    """A function whose calls have a gradient of their own; as an attribute of a class, a method.
+
+    The object that a method belongs to is no argument: it is no tensor, and has no gradient.
+
+    Args:
+        f: The function.
+        call: Calls it with arguments and keywords.
+    """
+
+    __slots__ = ("__dict__", "__weakref__", "_call", "_f")  # __dict__ is for decorators, which copy what is in it
+
+    def __init__(self, f: Callable[..., Any], call: Callable[..., Any]) -> None:
+        functools.update_wrapper(self, f)
+        self._f = f
+        self._call = call
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        return self._call(self._f, args, kwargs)
+
+    def __get__(self, instance: object, owner: type | None = None) -> _Differentiated:
+        return self if instance is None else _Differentiated(MethodType(self._f, instance), self._call)
+
+    def __reduce__(self) -> str:
+        return str(self._f.__qualname__)  # like a function, it is copied and pickled by its name
+
+    def __repr__(self) -> str:
+        return repr(self._f)
 
 
 def _check_function(f: Any, name: str) -> None:
@@ -228,6 +255,10 @@ def grad_pass_through(f: Callable[..., Any]) -> Callable[..., Any]:
     """Makes a function whose gradient is that of the identity (straight-through)."""
     _check_function(f, "tf.grad_pass_through")
 
+    return _Differentiated(f, _passing_through)
+
+
+def _passing_through(f: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     def passing(*args: Any, **kwargs: Any) -> tuple[Any, Any]:
         def pass_on(*grads: Any, variables: Any = None) -> Any:
             of_args = grads[0] if len(grads) == 1 else list(grads)
@@ -235,7 +266,7 @@ def grad_pass_through(f: Callable[..., Any]) -> Callable[..., Any]:
 
         return f(*args, **kwargs), pass_on
 
-    return functools.wraps(f)(custom_gradient(passing))
+    return _call(passing, args, kwargs)
 
 
 @export("recompute_grad")
@@ -243,6 +274,10 @@ def recompute_grad(f: Callable[..., Any]) -> Callable[..., Any]:
     """Makes a function that is recomputed in the backward pass, rather than keeping its residuals (checkpointing)."""
     _check_function(f, "tf.recompute_grad")
 
+    return _Differentiated(f, _recomputed)
+
+
+def _recomputed(f: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     def forgetting(*args: Any, **kwargs: Any) -> tuple[Any, Any]:
         def again(*grads: Any, variables: Any = None) -> Any:
             form, leaves = take_apart(list(args))
@@ -258,4 +293,4 @@ def recompute_grad(f: Callable[..., Any]) -> Callable[..., Any]:
 
         return f(*args, **kwargs), again
 
-    return functools.wraps(f)(lambda *args, **kwargs: _call(forgetting, args, kwargs, hidden=True))
+    return _call(forgetting, args, kwargs, hidden=True)

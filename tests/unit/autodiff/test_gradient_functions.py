@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import copy
+import pickle
+
 import pytest
 
 import situs as tf
@@ -271,3 +274,66 @@ def test_complex_targets_need_gradients_of_their_own():
     with pytest.raises(TypeError, match="must set grad_ys"):
         slopes(z)
     assert slopes(z, [tf.constant([1.0 + 0.0j], z.dtype)]).numpy().tolist() == [2.0 - 4.0j]
+
+
+class Halves(tf.Module):
+    """Methods with gradients of their own."""
+
+    def __init__(self):
+        super().__init__()
+        self.factor = tf.Variable(3.0)
+        self.slope = 0.5
+
+    @tf.custom_gradient
+    def __call__(self, x):
+        return self.factor * x, lambda grad, variables=None: (grad * self.slope, [grad * 7.0 for _ in variables])
+
+    @tf.custom_gradient
+    def both(self, x, y):
+        return (x + 1.0, y + 2.0), lambda first, second: (first * self.slope, second * 2.0)
+
+    @tf.recompute_grad
+    def again(self, x):
+        return self.factor * x * x
+
+    @tf.grad_pass_through
+    def rounded(self, x):
+        return tf.round(x)
+
+    @staticmethod
+    @tf.custom_gradient
+    def alone(x):
+        return x * 2.0, lambda grad: grad * 11.0
+
+
+@pytest.mark.parametrize("in_function", [False, True])
+def test_methods_have_gradients_of_their_own(in_function):
+    module, x = Halves(), tf.constant(2.0)
+
+    def slopes(call, *sources):
+        with tf.GradientTape() as tape:
+            tape.watch(x)
+            made = (tf.function(call) if in_function else call)(x)
+        return [float(grad) for grad in tape.gradient(made, sources)]
+
+    assert slopes(module, x, module.factor) == [0.5, 7.0]
+    assert slopes(lambda x: module.both(x, x), x) == [2.5]
+    assert slopes(module.again, x, module.factor) == [12.0, 4.0]
+    assert slopes(module.rounded, x) == [1.0]
+    assert slopes(module.alone, x) == [11.0]
+    assert slopes(Halves.alone, x) == [11.0]
+    assert module.both.__name__ == "both"
+
+
+@tf.custom_gradient
+def flipped(x):
+    """The identity, with its gradient turned round."""
+    return tf.identity(x), lambda grad: -grad
+
+
+def test_a_function_with_a_gradient_of_its_own_is_copied_and_pickled_like_a_function():
+    assert copy.deepcopy(flipped) is flipped
+    assert pickle.loads(pickle.dumps(flipped)) is flipped
+    assert flipped.__doc__ == "The identity, with its gradient turned round."
+    assert tf.function(flipped).__name__ == "flipped"
+    assert float(tf.function(flipped)(tf.constant(2.0))) == 2.0
