@@ -44,6 +44,8 @@ def _elements_op(name: str, tensor_op: str) -> Op:
 scatter_nd_update = _elements_op("ScatterNdUpdate", "TensorScatterUpdate")
 scatter_nd_add = _elements_op("ScatterNdAdd", "TensorScatterAdd")
 scatter_nd_sub = _elements_op("ScatterNdSub", "TensorScatterSub")
+scatter_nd_max = _elements_op("ScatterNdMax", "TensorScatterMax")
+scatter_nd_min = _elements_op("ScatterNdMin", "TensorScatterMin")
 
 # Rows.
 

@@ -85,6 +85,14 @@ class Updatable:
         """Subtracts from the elements or slices that vectors of indices name."""
         return self._update(scatter_ops.scatter_nd_sub, (indices, updates), {}, name)
 
+    def scatter_nd_max(self, indices: ArrayLike, updates: ArrayLike, name: str | None = None) -> Any:
+        """Keeps the larger of updates and the elements or slices that vectors of indices name."""
+        return self._update(scatter_ops.scatter_nd_max, (indices, updates), {}, name)
+
+    def scatter_nd_min(self, indices: ArrayLike, updates: ArrayLike, name: str | None = None) -> Any:
+        """Keeps the smaller of updates and the elements or slices that vectors of indices name."""
+        return self._update(scatter_ops.scatter_nd_min, (indices, updates), {}, name)
+
     def sparse_read(self, indices: ArrayLike, name: str | None = None) -> Tensor:
         """The rows that indices name."""
         return gather(self, indices, name=name)

@@ -300,3 +300,12 @@ def test_what_stands_for_a_variable_says_whether_it_has_a_value():
         assert not sess.run(asked)
         sess.run(v.initializer)
         assert sess.run(asked)
+
+
+@pytest.mark.virtual
+def test_the_larger_and_the_smaller_of_elements_are_kept(graph):
+    rows, cells = [[0], [0], [2]], [[0, 1], [0, 1], [2, 0]]
+    assert value_of(tf.Variable(ROWS).scatter_nd_max(rows, GIVEN)) == [[2, 20], [3, 4], [5, 30]]
+    assert value_of(tf.Variable(ROWS).scatter_nd_min(rows, GIVEN)) == [[1, 2], [3, 4], [3, 6]]
+    assert value_of(tf.Variable(ROWS).scatter_nd_max(cells, [1.0, 10.0, 3.0])) == [[1, 10], [3, 4], [5, 6]]
+    assert value_of(tf.Variable(ROWS).scatter_nd_min(cells, [1.0, 10.0, 3.0])) == [[1, 1], [3, 4], [3, 6]]
