@@ -12,9 +12,11 @@ from situs._src.ops.strings import lower as lower
 from situs._src.ops.strings import reduce_join as reduce_join
 from situs._src.ops.strings import strip as strip
 from situs._src.ops.strings import substr as substr
+from situs._src.ops.strings import to_hash_bucket as to_hash_bucket
 from situs._src.ops.strings import to_hash_bucket_fast as to_hash_bucket_fast
 from situs._src.ops.strings import to_hash_bucket_strong as to_hash_bucket_strong
 from situs._src.ops.strings import to_number as to_number
+from situs._src.ops.strings import unsorted_segment_join as unsorted_segment_join
 from situs._src.ops.strings import upper as upper
 from situs._src.ragged.strings import bytes_split as bytes_split
 from situs._src.ragged.strings import ngrams as ngrams

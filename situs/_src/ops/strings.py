@@ -30,14 +30,16 @@ from situs._src.base.errors import (
 from situs._src.base.export import export
 from situs._src.base.shapes import SCALAR, UNKNOWN, TensorShape, brackets, broadcast
 from situs._src.base.tensor import Tensor, read
-from situs._src.base.typing import ArrayLike, AxisLike, DTypeLike, HostValue, ShapeLike
+from situs._src.base.typing import ArrayLike, AxisLike, DTypeLike, HostValue, IntLike, ShapeLike
 from situs._src.ir.registry.traits import EACH_VALUE
 from situs._src.ops import quick_strings
 from situs._src.ops.attribute import as_bool, as_int, as_word
+from situs._src.ops.cast import as_index
 from situs._src.ops.constant import kept_number
 from situs._src.ops.define import CPU, of_sizes, op, same_shape
 from situs._src.ops.farmhash import fingerprint64
 from situs._src.ops.join import unstack
+from situs._src.ops.murmur import murmur64
 from situs._src.ops.reduce import EVERY_AXIS
 from situs._src.ops.siphash import siphash
 from situs._src.ops.spelling import renamed
@@ -510,6 +512,72 @@ def reduce_join_v1(
     )
 
 
+_segment_join = op(
+    "UnsortedSegmentJoin",
+    "inputs: string, segment_ids: Tindices, num_segments: host -> output: string",
+    Tindices=INDEX,
+    separator="",
+)
+
+
+@_segment_join.shape
+def _segment_join_shape(
+    inputs: TensorShape, segment_ids: TensorShape, num_segments: HostValue, *, separator: str
+) -> TensorShape:
+    if num_segments is not None and not isinstance(num_segments, int):
+        raise ArgumentError(f"num_segments should be a scalar integer, got {num_segments!r}")
+    if num_segments is not None and num_segments < 0:
+        raise ArgumentError(f"Number of segments must be non-negative but got {num_segments}")
+    if segment_ids.rank == 0:
+        raise ArgumentError("Segment_id cannot have rank 0")
+    if inputs.rank is None or segment_ids.rank is None:
+        return UNKNOWN
+    if not inputs[: segment_ids.rank].is_compatible_with(segment_ids):
+        raise ArgumentError(
+            f"inputs.shape = {brackets(inputs)} does not start with segment_ids.shape = {brackets(segment_ids)}"
+        )
+    return TensorShape([num_segments]) + inputs[segment_ids.rank :]
+
+
+_segment_join_sizes = of_sizes(_segment_join_shape)
+
+
+@_segment_join.kernel(CPU)
+def _segment_join_kernel(inputs: Array, segment_ids: torch.Tensor, num_segments: Any, *, separator: str) -> Array:
+    shape = _segment_join_sizes(inputs.shape, tuple(segment_ids.shape), num_segments=num_segments, separator=separator)
+    ids = segment_ids.reshape(-1).tolist()
+    if ids and not 0 <= min(ids) <= max(ids) < num_segments:
+        raise ArgumentError("segment_ids are not allowed to exceed num_segments or to have negative values.")
+    size = int(np.prod(inputs.shape[segment_ids.ndim :], dtype=np.int64))
+    parts: list[list[bytes]] = [[] for _ in range(num_segments * size)]
+    for segment, row in zip(ids, inputs.reshape(len(ids), size).tolist(), strict=True):
+        for column, item in enumerate(row):
+            parts[segment * size + column].append(item)
+    between = separator.encode(errors="backslashreplace")
+    return strings_of(map(between.join, parts), shape)
+
+
+@export("strings.unsorted_segment_join")
+def unsorted_segment_join(
+    inputs: ArrayLike, segment_ids: ArrayLike, num_segments: IntLike, separator: str = "", name: str | None = None
+) -> Tensor:
+    """Joins the strings of each segment, in their order.
+
+    Args:
+        inputs: Strings.
+        segment_ids: The segment of each string, or of each slice.
+        num_segments: How many segments there are; one without strings is empty.
+        separator: What to put between two strings.
+        name: A name for the op.
+
+    Example:
+        >>> unsorted_segment_join(["a", "b", "c"], [1, 0, 1], 2, separator="-").numpy().tolist()
+        [b'b', b'a-c']
+    """
+    word = as_word(separator, "separator")
+    return _segment_join(inputs, as_index(segment_ids), num_segments, separator=word, name=name)
+
+
 # Length, case, blanks.
 
 _length = op("StringLength", "input: string -> output: int32", traits={EACH_VALUE}, unit=BYTE)
@@ -816,6 +884,53 @@ def to_hash_bucket_strong(input: ArrayLike, num_buckets: int, key: object, name:
         raise DTypeError(f"Expected list for 'key' argument to 'string_to_hash_bucket_strong' Op, not {shown(key)}.")
     numbers = tuple(as_int(each, "key") for each in key)
     return _strong(input, num_buckets=count, key=numbers, name=name)
+
+
+_murmur = op("StringToHashBucket", "string_tensor: string -> output: int64", traits={EACH_VALUE}, num_buckets=1)
+
+
+@_murmur.shape
+def _murmur_shape(string_tensor: TensorShape, *, num_buckets: int) -> TensorShape:
+    if num_buckets < 1:
+        raise ArgumentError(f"Attr 'num_buckets' of 'StringToHashBucket' Op passed {num_buckets} less than minimum 1.")
+    return string_tensor
+
+
+@_murmur.kernel(CPU)
+def _murmur_kernel(string_tensor: Array, *, num_buckets: int) -> torch.Tensor:
+    found = [murmur64(item) % num_buckets for item in string_tensor.ravel().tolist()]
+    return torch.tensor(found, dtype=torch.int64).reshape(string_tensor.shape)
+
+
+@export("strings.to_hash_bucket", v1=())
+def to_hash_bucket(input: ArrayLike, num_buckets: int, name: str | None = None) -> Tensor:
+    """Puts strings into buckets by a hash that programs of TensorFlow have used since its first releases.
+
+    Args:
+        input: Strings.
+        num_buckets: How many buckets there are.
+        name: A name for the op.
+
+    Returns:
+        The number of the bucket of each string, int64.
+
+    Example:
+        >>> to_hash_bucket(["a", "abc"], 100).numpy().tolist()
+        [68, 10]
+    """
+    return _murmur(input, num_buckets=as_int(num_buckets, "num_buckets"), name=name)
+
+
+@export(v1=("string_to_hash_bucket", "strings.to_hash_bucket"))
+def to_hash_bucket_v1(
+    string_tensor: ArrayLike | None = None,
+    num_buckets: int | None = None,
+    name: str | None = None,
+    input: ArrayLike | None = None,
+) -> Tensor:
+    """Puts strings into buckets: `to_hash_bucket` with TensorFlow 1's argument names."""
+    given: Any = renamed("input", input, "string_tensor", string_tensor)
+    return _murmur(given, num_buckets=as_int(num_buckets, "num_buckets"), name=name)
 
 
 _fast = op("StringToHashBucketFast", "input: string -> output: int64", traits={EACH_VALUE}, num_buckets=1)

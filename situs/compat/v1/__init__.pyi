@@ -407,6 +407,7 @@ from situs._src.ops.strings import strip as string_strip
 from situs._src.ops.strings import substr_v1 as substr
 from situs._src.ops.strings import to_hash_bucket_fast as string_to_hash_bucket_fast
 from situs._src.ops.strings import to_hash_bucket_strong as string_to_hash_bucket_strong
+from situs._src.ops.strings import to_hash_bucket_v1 as string_to_hash_bucket
 from situs._src.ops.tensor_proto import make_ndarray as make_ndarray
 from situs._src.ops.tensor_proto import make_tensor_proto as make_tensor_proto
 from situs._src.ops.timing import timestamp as timestamp

@@ -15,6 +15,8 @@ from situs._src.ops.strings import strip as strip
 from situs._src.ops.strings import substr_v1 as substr
 from situs._src.ops.strings import to_hash_bucket_fast as to_hash_bucket_fast
 from situs._src.ops.strings import to_hash_bucket_strong as to_hash_bucket_strong
+from situs._src.ops.strings import to_hash_bucket_v1 as to_hash_bucket
+from situs._src.ops.strings import unsorted_segment_join as unsorted_segment_join
 from situs._src.ops.strings import upper as upper
 from situs._src.ragged.strings import bytes_split as bytes_split
 from situs._src.ragged.strings import ngrams as ngrams

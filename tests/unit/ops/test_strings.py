@@ -661,3 +661,37 @@ def test_many_padded_strings_in_base64():
     assert {*tf.io.decode_base64([b"aGVsbG8="] * 100).numpy()} == {b"hello"}
     assert [*tf.io.decode_base64([b"aGVsbG8x"] * 99 + [b"aGVsbG8="]).numpy()][-2:] == [b"hello1", b"hello"]
     assert {*tf.io.decode_base64([b"_-8"] * 100).numpy()} == {b"\xff\xef"}
+
+
+@pytest.mark.parametrize(
+    ("inputs", "ids", "count", "separator", "expected"),
+    [
+        (["a", "b", "c"], [1, 0, 1], 2, "-", [b"b", b"a-c"]),
+        (["a", "b", "c"], [1, 0, 1], 4, "", [b"b", b"ac", b"", b""]),
+        ([["a", "b", "c"], ["d", "e", "f"]], [[1, 0, 1], [0, 0, 2]], 3, "-", [b"b-d-e", b"a-c", b"f"]),
+        ([["a", "b"], ["c", "d"], ["", "e"]], [1, 0, 1], 2, "-", [[b"c", b"d"], [b"a-", b"b-e"]]),
+        (np.empty([0], object), np.empty([0], np.int64), 2, "-", [b"", b""]),
+        (np.empty([0], object), np.empty([0], np.int64), 0, "-", []),
+    ],
+)
+def test_strings_of_a_segment_are_joined(inputs, ids, count, separator, expected):
+    made = tf.strings.unsorted_segment_join(inputs, ids, count, separator)
+    assert made.numpy().tolist() == expected
+    inside = tf.function(lambda x, y, n: tf.strings.unsorted_segment_join(x, y, n, separator))
+    given = tf.constant(inputs, tf.string), tf.constant(ids), tf.constant(count)
+    assert inside(*given).numpy().tolist() == expected
+
+
+@pytest.mark.parametrize(
+    ("inputs", "ids", "count", "message"),
+    [
+        (["a", "b"], [1, -1], 2, "not allowed to exceed num_segments or to have negative values"),
+        (["a", "b"], [1, 5], 2, "not allowed to exceed num_segments or to have negative values"),
+        (["a", "b"], [0], 2, r"\[2\] does not start with segment_ids.shape = \[1\]"),
+        ("a", 0, 2, "cannot have rank 0"),
+        (["a"], [0], -1, "must be non-negative but got -1"),
+    ],
+)
+def test_segments_of_strings_that_are_refused(inputs, ids, count, message):
+    with pytest.raises(InvalidArgumentError, match=message):
+        tf.strings.unsorted_segment_join(inputs, ids, count)
