@@ -10,6 +10,7 @@ Other ops reject a ragged tensor with an explanation.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -43,6 +44,7 @@ from situs._src.ops.math import minimum
 from situs._src.ops.rearrange import reverse
 from situs._src.ops.reduce import reduce_all, reduce_max
 from situs._src.ops.static_value import get_static_value
+from situs._src.ops.strings import reduce_join, unsorted_segment_join
 from situs._src.ragged.gathering import gather_rows
 from situs._src.ragged.rows import expanded, gathered, joined
 from situs._src.ragged.shape import DynamicRaggedShape
@@ -246,16 +248,8 @@ def _reducer(kind: str) -> Callable[..., Any]:
     def run(inputs: tuple[Any, ...], attrs: dict[str, Any]) -> Any:
         rt, axis = inputs[0], inputs[1] if len(inputs) > 1 else None
         keep = bool(attrs.get("keep_dims") or (len(inputs) > 2 and inputs[2]))
-        if axis is None or not isinstance(axis, (int, list, tuple)):
-            axes = list(range(rt.shape.rank or 0))
-        else:
-            axes = [axis] if isinstance(axis, int) else list(axis)
         rank = rt.shape.rank
-        axes = sorted({each + rank if each < 0 and rank is not None else each for each in axes}, reverse=True)
-        if any(each < 0 or (rank is not None and each >= rank) for each in axes):
-            raise ArgumentError(
-                f"Invalid reduction dimension of {shown(axis)} for a ragged tensor of {rank} dimensions."
-            )
+        axes = _axes(rt, axis)
         if not keep and rank is not None and len(axes) == rank:
             return _whole(kind, rt.flat_values)
         made = rt
@@ -265,6 +259,21 @@ def _reducer(kind: str) -> Callable[..., Any]:
         return made
 
     return run
+
+
+def _axes(rt: RaggedTensor, axis: Any) -> list[int]:
+    """The dimensions that an axis names, the innermost first."""
+    rank = rt.shape.rank
+    if axis is None or isinstance(axis, str):  # EVERY_AXIS
+        return list(reversed(range(rank or 0)))
+    known = axis if isinstance(axis, (int, list, tuple)) else get_static_value(axis)
+    if known is None:
+        raise ArgumentError(f"The axes to reduce a ragged tensor along are known numbers, got {shown(axis)}.")
+    given = np.reshape(known, [-1]).tolist()
+    axes = sorted({each + rank if each < 0 and rank is not None else each for each in given}, reverse=True)
+    if any(each < 0 or (rank is not None and each >= rank) for each in axes):
+        raise ArgumentError(f"Invalid reduction dimension of {shown(axis)} for a ragged tensor of {rank} dimensions.")
+    return axes
 
 
 def _expand(value: Any, axis: int) -> Any:
@@ -293,10 +302,15 @@ def _along(kind: str, value: Any, axis: int) -> Any:
     if kind in ("All", "Any"):
         number = value.with_flat_values(cast(value.flat_values, dt.int32))
         return cast(_along("Min" if kind == "All" else "Max", number, axis) > 0, dt.bool)
+    return _across(_SEGMENTS[kind], value, axis)
+
+
+def _across(function: Callable[..., Any], value: RaggedTensor, axis: int) -> Any:
+    """Values put together along the rows of the outermost dimension, or across them."""
     if axis == 1:
-        return _in_segments(_SEGMENTS[kind], value.values, value.value_rowids(), value.nrows())
+        return _in_segments(function, value.values, value.value_rowids(), value.nrows())
     longest = reduce_max(concat([value.row_lengths(), fill([1], cast(0, value.row_splits.dtype))], 0))
-    return _in_segments(_SEGMENTS[kind], value.values, value.positions(), longest)
+    return _in_segments(function, value.values, value.positions(), longest)
 
 
 def _in_segments(function: Callable[..., Any], values: Any, ids: Any, count: Any) -> Any:
@@ -310,6 +324,26 @@ def _in_segments(function: Callable[..., Any], values: Any, ids: Any, count: Any
     splits = splits_of(sizes)
     slots = gather(splits, gather(ids, values.value_rowids())) + values.positions()
     return RaggedTensor(_in_segments(function, values.values, slots, splits[-1]), splits, internal=True)
+
+
+def _reduce_join(inputs: tuple[Any, ...], attrs: dict[str, Any]) -> Any:
+    rt, axis = inputs
+    separator, keep = attrs.get("separator", ""), bool(attrs.get("keep_dims"))
+    if axis is None or isinstance(axis, str):  # EVERY_AXIS
+        return reduce_join(rt.flat_values, None, keep, separator)
+    made = rt
+    for each in _axes(rt, axis):
+        made = _joined_along(made, each, separator)
+        made = _expand(made, each) if keep else made
+    return made
+
+
+def _joined_along(value: Any, axis: int, separator: str) -> Any:
+    if not isinstance(value, RaggedTensor):
+        return reduce_join(value, axis, separator=separator)
+    if axis > 1:
+        return value.with_values(_joined_along(value.values, axis - 1, separator))
+    return _across(partial(unsorted_segment_join, separator=separator), value, axis)
 
 
 # Joining and choosing.
@@ -390,6 +424,7 @@ def _identity(inputs: tuple[Any, ...], attrs: dict[str, Any]) -> Any:
 
 _SPECIAL: dict[str, Callable[..., Any]] = {
     **{kind: _reducer(kind) for kind in ("Sum", "Mean", "Prod", "Max", "Min", "All", "Any")},
+    "ReduceJoin": _reduce_join,
     "ConcatV2": _concat,
     "Pack": _pack,
     "ExpandDims": _expand_dims,

@@ -19,6 +19,7 @@ from situs._src.ops.attribute import as_bool, as_int
 from situs._src.ops.cast import cast
 from situs._src.ops.constant import convert_to_tensor
 from situs._src.ops.define import CPU, op, same_shape
+from situs._src.ops.reduce import reduce_prod
 from situs._src.ops.strings import split_rows, strings_of
 from situs._src.ragged.tensor import RaggedTensor
 from situs._src.sparse.tensor import SparseTensor
@@ -41,8 +42,8 @@ def _by_rows(text: Any, rows: Any) -> Any:
         return rows(given)
     sizes = shape_of(given, dt.int64)
     made = rows(reshape(given, [-1]))
-    for axis in range(rank - 1, 0, -1):
-        made = RaggedTensor.from_uniform_row_length(made, sizes[axis], validate=False)
+    for axis in range(rank - 1, 0, -1):  # where rows are empty, the values do not say how many there are
+        made = RaggedTensor.from_uniform_row_length(made, sizes[axis], reduce_prod(sizes[:axis]), validate=False)
     return made
 
 
@@ -208,6 +209,8 @@ def _ngrams_kernel(
     preserve_short_sequences: bool,
 ) -> tuple[Any, torch.Tensor]:
     items, between = data.tolist(), separator.encode()
+    if not items:
+        return strings_of([], [0]), torch.zeros_like(data_splits)  # no pads alone, if there are no words at all
     made: list[bytes] = []
     splits = [0]
     for begin, end in pairwise(data_splits.tolist()):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import situs as tf
@@ -126,3 +127,86 @@ def test_functions_of_rows_may_return_rows_of_any_length(in_function):
         return tape.gradient(y, x)
 
     assert slope(tf.constant([1.0, 2.0, 3.0])).numpy().tolist() == [9.0, 1.0, 1.0]
+
+
+JOINED = [  # axis, separator, keepdims, what TensorFlow makes of it
+    (None, " ", False, b"hello world a b c"),
+    (1, "", False, [b"hello worlda b", b"c", b""]),
+    (-1, " ", False, [b"hello world a b", b"c", b""]),
+    (0, "+", False, [b"hello world+c", b"a b"]),
+    (1, "", True, [[b"hello worlda b"], [b"c"], [b""]]),
+    ([0, 1], ",", False, b"hello world,a b,c,"),
+]
+
+
+def listed(made):
+    return made.to_list() if isinstance(made, tf.RaggedTensor) else np.asarray(made.numpy()).tolist()
+
+
+@pytest.mark.parametrize(("axis", "separator", "keepdims", "expected"), JOINED)
+@pytest.mark.parametrize("in_function", [False, True])
+def test_strings_of_rows_are_joined(axis, separator, keepdims, expected, in_function):
+    rows = tf.ragged.constant([["hello world", "a b"], ["c"], []])
+    call = tf.function(tf.strings.reduce_join) if in_function else tf.strings.reduce_join
+    made = call(rows, axis=axis, separator=separator, keepdims=keepdims)
+    assert listed(made) == expected
+
+
+@pytest.mark.parametrize(
+    ("axis", "expected"),
+    [
+        (-1, [[b"a", b"b-c"], [b""]]),
+        (1, [[b"a-b", b"c"], []]),
+        (0, [[b"a"], [b"b", b"c"]]),
+        ([1, 2], [b"a-b-c", b""]),
+        ([2, 1], [b"a-b-c", b""]),
+    ],
+)
+def test_strings_of_deeper_rows_are_joined(axis, expected):
+    made = tf.strings.reduce_join(tf.ragged.constant([[["a"], ["b", "c"]], [[]]]), axis, separator="-")
+    assert listed(made) == expected
+
+
+def test_strings_of_rows_are_joined_in_sessions():
+    with v1.Graph().as_default(), v1.Session() as session:
+        rows = tf.ragged.constant([["a", "b"], ["c"]])
+        assert session.run(v1.strings.reduce_join(rows, axis=1, separator=".")).tolist() == [b"a.b", b"c"]
+
+
+def test_strings_of_rows_of_vectors_are_joined():
+    rows = tf.RaggedTensor.from_row_splits([["a", "b"], ["c", "d"], ["e", "f"]], [0, 2, 3])
+    assert tf.strings.reduce_join(rows, -1, separator="-").to_list() == [[b"a-b", b"c-d"], [b"e-f"]]
+    assert tf.strings.reduce_join(rows, 1, separator="-").numpy().tolist() == [[b"a-c", b"b-d"], [b"e", b"f"]]
+    with pytest.raises(ValueError, match="Invalid reduction dimension of 3"):
+        tf.strings.reduce_join(rows, 3)
+
+
+@pytest.mark.parametrize("axis", [1, -1, np.int64(1), np.array([1]), tf.constant(1), tf.constant([-1]), (1,)], ids=repr)
+def test_an_axis_of_any_kind_is_the_one_reduced(axis):
+    rows = tf.ragged.constant([[1, 2], [3], []])
+    assert tf.reduce_sum(rows, axis).numpy().tolist() == [3, 3, 0]
+    assert tf.reduce_max(rows[:2], axis).numpy().tolist() == [2, 3]
+
+
+def test_an_axis_that_is_computed_in_a_function_is_refused():
+    with pytest.raises(ValueError, match="axes to reduce a ragged tensor along are known numbers"):
+        tf.function(tf.reduce_sum)(tf.ragged.constant([[1, 2], [3]]), tf.constant(1))
+
+
+@pytest.mark.parametrize("shape", [(4, 0), (2, 0, 3), (2, 3, 0), (0, 3)])
+def test_rows_without_strings_are_kept(shape):
+    text, wanted = tf.zeros(shape, tf.string), np.zeros([*shape, 0]).tolist()
+    assert tf.strings.split(text).to_list() == wanted
+    assert tf.strings.bytes_split(text).to_list() == wanted
+    assert tf.strings.unicode_decode(text, "UTF-8").to_list() == wanted
+    spec = tf.TensorSpec([None] * len(shape), tf.string)
+    assert tf.function(tf.strings.split, input_signature=[spec])(text).to_list() == wanted
+
+
+def test_pads_alone_are_no_words():
+    # TensorFlow makes them of an empty row only where another row has words.
+    assert tf.strings.ngrams(tf.zeros([0], tf.string), 2, pad_values="P").numpy().tolist() == []
+    empty = tf.ragged.constant([[], []], dtype=tf.string)
+    assert tf.strings.ngrams(empty, 2, pad_values="P").to_list() == [[], []]
+    mixed = tf.ragged.constant([[], ["a"]], dtype=tf.string)
+    assert tf.strings.ngrams(mixed, 2, pad_values="P").to_list() == [[b"P P"], [b"P a", b"a P"]]
