@@ -165,7 +165,7 @@ class Zip(Node):
 
     def start(self, binding: Binding) -> Stream:
         """Begins an iteration of each; whole tables become one."""
-        streams = [node.start(binding) for node in self.inputs]
+        streams = [node.start(own) for node, own in binding.of_inputs(self)]
         tables = [stream.table for stream in streams if stream.table is not None]
         sizes = [stream.whole for stream in streams if stream.whole is not None]
         if len(tables) == len(sizes) == len(streams):
@@ -228,8 +228,8 @@ class Concatenate(Node):
         return second.at(binding, index - before)
 
     def _all(self, binding: Binding) -> Iterator[Any]:
-        for node in self.inputs:
-            yield from node.start(binding).elements()
+        for node, own in binding.of_inputs(self):
+            yield from node.start(own).elements()
 
     def cardinality(self, binding: Binding) -> int:
         """The sum."""
@@ -262,7 +262,7 @@ class Choose(Node):
 
     def start(self, binding: Binding) -> Stream:
         """Begins an iteration of each, and of the choices."""
-        *streams, choices = [node.start(binding).elements() for node in self.inputs]
+        *streams, choices = [node.start(own).elements() for node, own in binding.of_inputs(self)]
         return Stream(self._chosen(streams, choices))
 
     def _chosen(self, streams: list[Iterator[Any]], choices: Iterator[Any]) -> Iterator[Any]:
@@ -300,7 +300,7 @@ class Sample(Node):
     def start(self, binding: Binding) -> Stream:
         """Begins an iteration of each."""
         seed = binding.order(self, self._seed, self._again)
-        streams = [node.start(binding).elements() for node in self.inputs]
+        streams = [node.start(own).elements() for node, own in binding.of_inputs(self)]
         return Stream(self._drawn(streams, words_of(seed)))
 
     def _drawn(self, streams: list[Iterator[Any]], words: Words) -> Iterator[Any]:

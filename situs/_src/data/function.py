@@ -189,14 +189,15 @@ class ElementFunction:
     # Running.
 
     def bind(self, binding: Binding) -> Callable[[Element], Element]:
-        """The function, for one iteration: its random operations begin again."""
+        """The function, for one iteration, in which its random operations go on however often it is bound."""
         if not all(_is_there(tensor, binding) for tensor in self._captured):
             return self._bound_later(binding)
         captured = [_captured_value(tensor, binding) for tensor in self._captured]
         homes = tuple([value.place.device if isinstance(value, Cell) else host() for value in captured])
         program = self._programs.get(homes) or self._programs.setdefault(homes, self._program(homes))
-        state = None if binding.state is None else _Borrowed(binding.state)
-        run = ElementRun(state or FunctionState(), binding.with_state(state))
+        outer = binding.state
+        state = binding.state_of(self, FunctionState if outer is None else partial(_Borrowed, outer))
+        run = ElementRun(state, binding.with_state(None if outer is None else state))
         execute = program.run
         if not captured:
             return lambda element: execute(run, element)

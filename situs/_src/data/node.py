@@ -198,6 +198,7 @@ class Binding:
     __slots__ = (
         "_outer",
         "_planned",
+        "_states",
         "deterministic",
         "draws",
         "life",
@@ -222,17 +223,36 @@ class Binding:
         self._planned = planned or {}
         self.draws = Draws()
         self._outer: Draws | None = None  # of the iteration that this one is part of
+        self._states: dict[Any, Any] = {}  # of functions, and those of inputs by the node and the input's number
+
+    def state_of(self, function: object, make: Callable[[], State]) -> State:
+        """The state of a function, which is one for all the times that the function is bound in an iteration.
+
+        Args:
+            function: The function.
+            make: Makes a state where there is none.
+        """
+        found: State | None = self._states.get(function)
+        return self._states.setdefault(function, make()) if found is None else found  # threads may race to here
+
+    def of_inputs(self, node: Node) -> Iterator[tuple[Node, Binding]]:
+        """The inputs of a node, each with its binding: a dataset that is two of them has states of its own in each."""
+        for number, each in enumerate(node.inputs):
+            made = self.with_state(self.state)
+            made._states = self._states.setdefault((node, number), {})
+            yield each, made
 
     def within(self, values: dict[int, Any]) -> Binding:
         """A binding for a dataset that a function returned for one element: it belongs to the same iteration."""
         made = Binding(values, self.state, self.life, self.deterministic)
-        made._outer = self._outer or self.draws
+        made._outer, made._states = self._outer or self.draws, self._states
         return made
 
     def with_state(self, state: State | None) -> Binding:
         """The same, with another state instead of this one's, which it does not hold."""
         made = Binding(self.values, state, self.life, self.deterministic, self._planned)
         made.memories, made.draws, made._outer = self.memories, self.draws, self._outer
+        made._states = self._states
         return made
 
     def value(self, tensor: SymbolicTensor) -> Any:

@@ -196,3 +196,42 @@ def test_iterators_of_a_graph_shuffle_each_for_itself():
     for order in orders:
         assert order[:30] == order[30:]
     assert orders[0] != orders[1]
+
+
+def drawn(*_):
+    return tf.random.uniform([], 0, 100, tf.int64, seed=2)
+
+
+GOING_ON = {  # datasets of what a function draws, with the elements that TensorFlow has after tf.random.set_seed(3)
+    "repeat": (lambda d: d.map(drawn).repeat(3), [55, 40, 14, 9, 52, 59]),
+    "repeat twice": (lambda d: d.map(drawn).repeat(2).map(lambda x: x).repeat(2), [55, 40, 14, 9, 52, 59, 42, 58]),
+    "in threads": (lambda d: d.map(drawn, num_parallel_calls=2).take(1).repeat(1), [55]),
+    "batches": (lambda d: d.map(drawn).batch(2).repeat(2).unbatch(), [55, 40, 14, 9]),
+    "prefetched": (lambda d: d.map(drawn).prefetch(2).repeat(2), [55, 40, 14, 9]),
+    "taken": (lambda d: d.concatenate(d).map(drawn).take(2).repeat(2), [55, 40, 14, 9]),
+    "cached": (lambda d: d.map(drawn).cache().repeat(2), [55, 40, 55, 40]),
+    "flat_map": (lambda d: d.flat_map(lambda x: tf.data.Dataset.range(2).map(drawn)), [55, 40, 14, 9]),
+    "function of flat_map": (lambda d: d.flat_map(lambda x: tf.data.Dataset.from_tensors(drawn())), [55, 40]),
+    "interleave": (lambda d: d.interleave(lambda x: tf.data.Dataset.range(2).map(drawn), 2), [55, 40, 14, 9]),
+    "scan": (lambda d: d.scan(tf.constant(0, tf.int64), lambda s, x: (s + 1, s + drawn())).repeat(2), [55, 41, 14, 10]),
+    "filter": (lambda d: d.concatenate(d.take(1)).filter(lambda x: drawn() > 45).repeat(3), [0, 1, 0, 1]),
+    "branch": (lambda d: d.map(lambda x: tf.cond(x > 0, drawn, lambda: x)).repeat(3), [0, 55, 0, 40, 0, 14]),
+    "one dataset twice": (lambda d: (lambda m: m.concatenate(m))(d.map(drawn)), [55, 40, 55, 40]),
+    "two functions": (lambda d: d.map(drawn).map(lambda x: x - drawn()).repeat(2), [0, 0, 0, 0]),
+}
+
+
+@pytest.mark.parametrize("name", GOING_ON)
+def test_random_numbers_go_on_within_an_iteration_and_begin_again_in_the_next(name):
+    make, expected = GOING_ON[name]
+    tf.random.set_seed(3)
+    made = make(tf.data.Dataset.range(2))
+    assert list(made.as_numpy_iterator()) == expected
+    assert list(made.as_numpy_iterator()) == expected
+
+
+def test_one_dataset_side_by_side_with_itself_draws_for_itself():
+    tf.random.set_seed(3)
+    made = tf.data.Dataset.range(3).map(drawn)
+    pairs = list(tf.data.Dataset.zip((made, made)).as_numpy_iterator())
+    assert pairs == [(55, 55), (40, 40), (14, 14)]
