@@ -38,6 +38,7 @@ from situs._src.saved_model.restored import (
     Body,
     Maker,
     RestoredFunction,
+    Signature,
     dictionary,
     form_from,
     keyword_parameters,
@@ -375,7 +376,7 @@ class _Loader:
         parameters = keyword_parameters(inputs)
         given = {key: specs[key] for key in inputs}
         kind = kind_from(((given[inputs[0]],), {}) if len(inputs) == 1 and _is_positional(parameters) else ((), given))
-        return Maker(body, kind, dictionary(outputs), parameters).make()
+        return Maker(body, kind, dictionary(outputs), parameters, Signature).make()
 
     def _needed(self, fetches: list[str], feeds: set[Source]) -> list[NodeDef]:
         """The nodes that some tensors depend on, without feeds and without initializers of variables."""

@@ -116,6 +116,23 @@ def portable(node: NodeDef, variables: Iterable[str]) -> NodeDef:
     return node
 
 
+class Signature(ConcreteFunction):
+    """A loaded signature, which takes and returns tensors by name."""
+
+    @property
+    def structured_input_signature(self) -> tuple[tuple[Any, ...], dict[str, Any]]:
+        """The specs of the arguments by name, also that of a single one, which may be given without it."""
+        args, named = super().structured_input_signature
+        return (), {**{spec.name: spec for spec in args}, **named}
+
+    @property
+    def structured_outputs(self) -> Any:
+        """The specs of the results, by name."""
+        return {
+            name: TensorSpec(tensor.shape, tensor.dtype, name) for name, tensor in super().structured_outputs.items()
+        }
+
+
 class Maker:
     """Makes one function wherever it is called: for eager code, and in graphs.
 
@@ -124,16 +141,24 @@ class Maker:
         kind: What it takes.
         form: The form of what it returns.
         parameters: Its parameters.
+        of: The class of the function.
     """
 
-    def __init__(self, body: Body, kind: Kind, form: Any, parameters: Parameters) -> None:
-        self.body, self.kind, self.form, self.parameters = body, kind, form, parameters
+    def __init__(
+        self,
+        body: Body,
+        kind: Kind,
+        form: Any,
+        parameters: Parameters,
+        of: type[ConcreteFunction] = ConcreteFunction,
+    ) -> None:
+        self.body, self.kind, self.form, self.parameters, self.of = body, kind, form, parameters, of
         self.names = parameters.names(kind.form)
 
     def make(self, outer: Graph | None = None) -> ConcreteFunction:
         """The function, with a graph that lies in another one."""
         traced = self.body.traced(self.kind, self.form, self.names, outer)
-        return ConcreteFunction(traced, self.kind, self.parameters, self.body.title, next(_numbers), self._inside)
+        return self.of(traced, self.kind, self.parameters, self.body.title, next(_numbers), self._inside)
 
     def _inside(self, graph: Graph, kind: Kind) -> ConcreteFunction:
         kept = graph.get_collection_ref(_MADE)

@@ -13,7 +13,7 @@ from situs._src.base.errors import ArgumentError, shown
 from situs._src.base.proto.saved_model import SignatureDef, TensorInfo
 from situs._src.base.proto.tensor import shape_to_proto
 from situs._src.base.tensor import Tensor
-from situs._src.base.tree import flatten
+from situs._src.base.tree import flatten, put_together
 from situs._src.saved_model.exporting import Exported
 from situs._src.saved_model.objects import Saved
 from situs._src.tracing.concrete import ConcreteFunction
@@ -92,7 +92,7 @@ def output_names(concrete: ConcreteFunction) -> list[str]:
     Raises:
         ValueError: it returns something else than tensors.
     """
-    returned = concrete.structured_outputs
+    returned = put_together(concrete.form, concrete.outputs)
     if isinstance(returned, Mapping):
         names = sorted(returned) if all(isinstance(key, str) for key in returned) else []
         if len(names) < len(returned) or not all(isinstance(item, Tensor) for item in returned.values()):

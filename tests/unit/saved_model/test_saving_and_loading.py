@@ -175,6 +175,31 @@ def test_the_only_function_with_an_input_signature_is_the_default(net: Net, tmp_
     assert signature.structured_outputs["output_0"].shape.as_list() == [None, 2]
 
 
+def test_loaded_signatures_say_what_they_take_and_return_by_name(tmp_path: Path) -> None:
+    module = tf.Module()
+    module.one = tf.function(
+        lambda x: {"sum": tf.reduce_sum(x), "double": x * 2.0},
+        input_signature=[tf.TensorSpec([None, 2], tf.float32, name="images")],
+    )
+    module.two = tf.function(
+        lambda a, b: (a, b), input_signature=[tf.TensorSpec([], tf.float32), tf.TensorSpec([3], tf.int32)]
+    )
+    tf.saved_model.save(module, tmp_path / "1", signatures={"one": module.one, "two": module.two})
+    loaded = tf.saved_model.load(tmp_path / "1")
+    tf.saved_model.save(loaded, tmp_path / "2", signatures=dict(loaded.signatures))
+    for each in (loaded, tf.saved_model.load(tmp_path / "2")):
+        one, two = each.signatures["one"], each.signatures["two"]
+        assert one.structured_input_signature == ((), {"images": tf.TensorSpec([None, 2], tf.float32, "images")})
+        assert one.structured_outputs == {
+            "sum": tf.TensorSpec([], tf.float32, "sum"),
+            "double": tf.TensorSpec([None, 2], tf.float32, "double"),
+        }
+        assert list(two.structured_input_signature[1]) == ["a", "b"]
+        assert sorted(two.structured_outputs) == ["output_0", "output_1"]
+        name = next(iter(one.structured_input_signature[1]))
+        assert float(one(**{name: tf.ones([3, 2])})["sum"]) == float(one(tf.ones([3, 2]))["sum"]) == 6.0
+
+
 def test_signatures_by_name_keep_their_order_and_their_names(tmp_path: Path) -> None:
     module = tf.Module()
     module.v = tf.Variable(2.0)
