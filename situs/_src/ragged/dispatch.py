@@ -40,7 +40,8 @@ from situs._src.ops.debug import assert_equal
 from situs._src.ops.gather import gather, gather_nd
 from situs._src.ops.join import concat, tile
 from situs._src.ops.join import stack as pack
-from situs._src.ops.math import minimum
+from situs._src.ops.math import exp, minimum
+from situs._src.ops.nn.activation import softmax
 from situs._src.ops.rearrange import reverse
 from situs._src.ops.reduce import reduce_all, reduce_max
 from situs._src.ops.static_value import get_static_value
@@ -346,6 +347,19 @@ def _joined_along(value: Any, axis: int, separator: str) -> Any:
     return _across(partial(unsorted_segment_join, separator=separator), value, axis)
 
 
+def _softmax(inputs: tuple[Any, ...], attrs: dict[str, Any]) -> Any:
+    rt, axis = inputs[0], attrs.get("axis", -1)
+    if axis not in (-1, (rt.shape.rank or 0) - 1):
+        raise ArgumentError(f"The softmax of a ragged tensor is along its last dimension, got axis={axis}.")
+    if isinstance(rt.values, RaggedTensor):
+        return rt.with_values(_softmax((rt.values,), {}))
+    if rt.values.shape.rank != 1:
+        return rt.with_values(softmax(rt.values))
+    ids, count = rt.value_rowids(), rt.nrows()
+    powers = exp(rt.values - gather(unsorted_segment_max(rt.values, ids, count), ids))
+    return rt.with_values(powers / gather(unsorted_segment_sum(powers, ids, count), ids))
+
+
 # Joining and choosing.
 
 
@@ -425,6 +439,8 @@ def _identity(inputs: tuple[Any, ...], attrs: dict[str, Any]) -> Any:
 _SPECIAL: dict[str, Callable[..., Any]] = {
     **{kind: _reducer(kind) for kind in ("Sum", "Mean", "Prod", "Max", "Min", "All", "Any")},
     "ReduceJoin": _reduce_join,
+    "Softmax": _softmax,
+    "Rank": lambda inputs, attrs: convert_to_tensor(inputs[0].shape.rank, dt.int32),
     "ConcatV2": _concat,
     "Pack": _pack,
     "ExpandDims": _expand_dims,

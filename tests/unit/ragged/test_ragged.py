@@ -210,3 +210,26 @@ def test_pads_alone_are_no_words():
     assert tf.strings.ngrams(empty, 2, pad_values="P").to_list() == [[], []]
     mixed = tf.ragged.constant([[], ["a"]], dtype=tf.string)
     assert tf.strings.ngrams(mixed, 2, pad_values="P").to_list() == [[b"P P"], [b"P a", b"a P"]]
+
+
+@pytest.mark.parametrize("in_function", [False, True])
+def test_softmax_of_rows(in_function):
+    call = tf.function(tf.nn.softmax) if in_function else tf.nn.softmax
+    made = call(tf.ragged.constant([[1.0, 2.0], [], [3.0], [1000.0, 1000.0]])).to_list()
+    assert made[1:] == [[], [1.0], [0.5, 0.5]]
+    np.testing.assert_allclose(made[0], [0.26894143, 0.7310586], rtol=1e-6)
+    deeper = call(tf.ragged.constant([[[0.0, 0.0], [5.0]], []]))
+    assert deeper.to_list() == [[[0.5, 0.5], [1.0]], []]
+    vectors = call(tf.RaggedTensor.from_row_splits([[1.0, 1.0], [7.0, 7.0]], [0, 0, 2]))
+    assert vectors.to_list() == [[], [[0.5, 0.5], [0.5, 0.5]]]
+    rows = tf.ragged.constant([[4.0, 4.0], [3.0]])
+    assert tf.nn.softmax(rows, axis=1).to_list() == tf.nn.softmax(rows, -1).to_list() == [[0.5, 0.5], [1.0]]
+    with pytest.raises(ValueError, match="along its last dimension, got axis=0"):
+        tf.nn.softmax(rows, axis=0)
+
+
+@pytest.mark.parametrize("in_function", [False, True])
+def test_the_rank_of_rows(in_function):
+    call = tf.function(tf.rank) if in_function else tf.rank
+    made = call(tf.ragged.constant([[[1], [2, 3]], []]))
+    assert (int(made), made.dtype) == (3, tf.int32)
