@@ -30,7 +30,7 @@ from situs._src.base.shapes import SCALAR
 from situs._src.base.tensor import is_tensor
 from situs._src.base.tree import LEAF, Form
 from situs._src.data.element import DatasetSpec, Element, Leaf, Spec, take_apart_element
-from situs._src.data.node import Binding, Node, Stream, symbols_of
+from situs._src.data.node import UNKNOWN, Binding, Node, Stream, symbols_of
 from situs._src.ir.graph.function import FunctionGraph, graphs_of
 from situs._src.ir.graph.tensor import SymbolicTensor
 from situs._src.ir.registry.traits import CHECK
@@ -419,6 +419,13 @@ class Given(Node):
         """An element of the dataset that was given."""
         bound = self._bound(binding)
         return bound.node.at(bound.binding, index)
+
+    def cardinality(self, binding: Binding) -> int:
+        """The number of elements of the dataset that was given, once one was."""
+        if id(self.symbols[0]) not in binding.values:
+            return UNKNOWN
+        bound = self._bound(binding)
+        return bound.node.cardinality(bound.binding)
 
 
 class Ready(Node):

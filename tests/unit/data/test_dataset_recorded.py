@@ -235,3 +235,12 @@ def test_one_dataset_side_by_side_with_itself_draws_for_itself():
     made = tf.data.Dataset.range(3).map(drawn)
     pairs = list(tf.data.Dataset.zip((made, made)).as_numpy_iterator())
     assert pairs == [(55, 55), (40, 40), (14, 14)]
+
+
+def test_the_size_of_a_dataset_that_a_function_takes():
+    windows = tf.data.Dataset.range(5).window(2)
+    assert numbers(windows.map(lambda w: w.cardinality())) == [2, 2, 1]
+    assert numbers(windows.map(lambda w: w.batch(2).cardinality())) == [1, 1, 1]
+    assert numbers(windows.map(lambda w: w.filter(lambda x: x > 1).cardinality())) == [-2, -2, -2]
+    assert int(tf.function(lambda d: d.cardinality())(tf.data.Dataset.range(4))) == 4
+    assert int(tf.function(lambda d: d.repeat().cardinality())(tf.data.Dataset.range(4))) == -1
