@@ -28,10 +28,11 @@ from situs._src.base.tensor import Tensor
 from situs._src.base.typing import ArrayLike, DTypeLike, HostValue, IntLike, SizesOf
 from situs._src.ops import quick_counts
 from situs._src.ops.array import as_attribute, as_integer, reshape
+from situs._src.ops.array import size as size_of
 from situs._src.ops.attribute import as_bool
 from situs._src.ops.cast import cast
 from situs._src.ops.define import CPU, GPU, op
-from situs._src.ops.gather import gather_nd
+from situs._src.ops.gather import gather_nd, where
 from situs._src.ops.join import stack
 from situs._src.runtime.eager.bridge import TORCH_DTYPE
 from situs._src.runtime.eager.convert import to_tensor
@@ -227,6 +228,30 @@ def _bincount_size(rows: torch.Tensor, minlength: HostValue, maxlength: HostValu
     return min(size, largest)
 
 
+def bincount_flat(
+    values: Any, rows: Any, count: Any, weights: Any, minlength: Any, maxlength: Any, attrs: dict[str, Any]
+) -> Tensor:
+    """DenseBincount of elements that lie one after the other.
+
+    Args:
+        values: The elements.
+        rows: The row of each element, or None if they are all counted together.
+        count: How many rows there are.
+        weights: What each element counts, or an empty tensor.
+        minlength: The least number of counts.
+        maxlength: The largest.
+        attrs: The attributes of the op.
+    """
+    flat = {**attrs, "per_row": False}
+    if rows is None:
+        return _bincount(values, weights, minlength, maxlength, **flat)
+    values, rows, count = cast(values, int64), cast(rows, int64), cast(count, int64)
+    width = size_of(bincount(values, minlength=minlength, maxlength=maxlength), int64)
+    places = where(values < width, rows * width + values, count * width)  # the last is past the end, and not counted
+    counts = _bincount(places, weights, count * width, count * width, **flat)
+    return reshape(counts, stack([count, width]))
+
+
 @export("math.bincount", v1=())
 def bincount(
     arr: ArrayLike,
@@ -241,8 +266,8 @@ def bincount(
     """Counts how often each of the integers 0, 1, 2, ... occurs.
 
     Args:
-        arr: Integers that are not negative.
-        weights: What each occurrence counts, of the shape of `arr`; by default 1.
+        arr: Integers that are not negative; they may be ragged or sparse.
+        weights: What each occurrence counts, of the shape and kind of `arr`; by default 1.
         minlength: The least number of counts to return.
         maxlength: The largest number; greater integers are not counted.
         dtype: The dtype of the counts where there are no weights.

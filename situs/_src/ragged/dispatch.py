@@ -30,6 +30,7 @@ from situs._src.ops.cast import cast
 from situs._src.ops.compare import equal, logical_and
 from situs._src.ops.constant import convert_to_tensor, fill, zeros_like
 from situs._src.ops.constant import range as range_of
+from situs._src.ops.count import bincount_flat
 from situs._src.ops.cumulative import (
     unsorted_segment_max,
     unsorted_segment_min,
@@ -436,6 +437,21 @@ def _identity(inputs: tuple[Any, ...], attrs: dict[str, Any]) -> Any:
     return inputs[0]
 
 
+def _bincount(inputs: tuple[Any, ...], attrs: dict[str, Any]) -> Any:
+    rt, weights, minlength, maxlength = inputs
+    if not isinstance(rt, RaggedTensor):
+        raise ArgumentError(f"`weights` must be a tensor, as `arr` is, got {shown(weights)}")
+    if isinstance(weights, RaggedTensor):
+        weights = _of_the_same_rows(weights, rt)
+    elif not (isinstance(weights, Tensor) and weights.shape == [0]):
+        raise ArgumentError(f"`weights` must be a RaggedTensor, as `arr` is, got {shown(weights)}")
+    by_row = attrs["per_row"]
+    if by_row and rt.shape.rank != 2:
+        raise ArgumentError(f"Counting along axis -1 takes arr of rank at most 2, got {rt.shape}")
+    rows, count = (rt.value_rowids(), rt.nrows()) if by_row else (None, None)
+    return bincount_flat(rt.flat_values, rows, count, weights, minlength, maxlength, attrs)
+
+
 _SPECIAL: dict[str, Callable[..., Any]] = {
     **{kind: _reducer(kind) for kind in ("Sum", "Mean", "Prod", "Max", "Min", "All", "Any")},
     "ReduceJoin": _reduce_join,
@@ -449,6 +465,7 @@ _SPECIAL: dict[str, Callable[..., Any]] = {
     "Shape": _shape,
     "Identity": _identity,
     "Tile": _tile,
+    "DenseBincount": _bincount,
     "ReverseV2": _reverse,
     "BroadcastTo": lambda inputs, attrs: _run_shaped(find_op("BroadcastTo"), inputs, attrs, None),
 }

@@ -26,6 +26,7 @@ from situs._src.ops.math import minimum as minimum_dense
 from situs._src.ops.reduce import reduce_max as largest_of
 from situs._src.ops.reduce import reduce_prod
 from situs._src.ops.scatter import scatter_nd
+from situs._src.ragged.tensor import RaggedTensor
 from situs._src.sparse.dense import as_sparse, from_dense, to_dense
 from situs._src.sparse.ordering import added_up, checked, numbers, places, rows_of
 from situs._src.sparse.shaping import _rank, retain
@@ -304,7 +305,7 @@ def bincount(
     """How often each number comes up, as a sparse tensor.
 
     Args:
-        values: Integers: a tensor, or a sparse one.
+        values: Integers: a tensor, a sparse or a ragged one.
         weights: What each counts for; 1 by default.
         axis: 0 to count all of them, -1 to count each row by itself.
         minlength: The least length of the result.
@@ -319,6 +320,10 @@ def bincount(
         rows = values.indices[:, 0] if axis == -1 and values.shape.rank == 2 else None
         count = values.dense_shape[0]
         items = values.values
+    elif isinstance(values, RaggedTensor):
+        given = weights.flat_values if isinstance(weights, RaggedTensor) else weights
+        rows, count = (values.value_rowids(), values.nrows()) if axis == -1 else (None, None)
+        items = values.flat_values
     else:
         dense = convert_to_tensor(values)
         if axis == -1 and dense.shape.rank == 2:

@@ -196,9 +196,29 @@ def _on_values(op: Op, inputs: tuple[Any, ...], attrs: dict[str, Any], name: str
         from situs._src.ops.reduce import reduce_prod
 
         return cast(reduce_prod(inputs[0].dense_shape), attrs["out_type"])
+    if op.name == "DenseBincount":
+        return _bincount(inputs, attrs)
     if ZERO_OF_ZERO not in op.traits or not isinstance(inputs[0], SparseTensor):
         raise DTypeError(f"{op.name} takes no SparseTensor. Use a function of tf.sparse, or tf.sparse.to_dense.")
     return inputs[0].with_values(op(inputs[0].values, *inputs[1:], name=name, **attrs))
+
+
+def _bincount(inputs: tuple[Any, ...], attrs: dict[str, Any]) -> Any:
+    """The values that a sparse tensor has, counted: what is not in it counts for nothing."""
+    from situs._src.ops.count import bincount_flat
+
+    sp, weights, minlength, maxlength = inputs
+    if not isinstance(sp, SparseTensor):
+        raise ArgumentError(f"`weights` must be a tensor, as `arr` is, got {shown(weights)}")
+    if isinstance(weights, SparseTensor):
+        weights = weights.values
+    elif not (isinstance(weights, Tensor) and weights.shape == [0]):
+        raise ArgumentError(f"`weights` must be a SparseTensor, as `arr` is, got {shown(weights)}")
+    by_row = attrs["per_row"] and sp.shape.rank != 1
+    if by_row and sp.shape.rank not in (2, None):
+        raise ArgumentError(f"Counting along axis -1 takes arr of rank at most 2, got {sp.shape}")
+    rows, count = (sp.indices[:, 0], sp.dense_shape[0]) if by_row else (None, None)
+    return bincount_flat(sp.values, rows, count, weights, minlength, maxlength, attrs)
 
 
 on_composite[SparseTensor] = _on_values

@@ -220,3 +220,75 @@ def test_a_histogram_of_infinities_has_no_nan():
     assert found.numpy().tolist() == [1, 0, 1, 1]
     with pytest.raises(tf.errors.InvalidArgumentError, match="NaN"):
         tf.histogram_fixed_width([np.inf, -np.inf, np.nan], [0.0, 1.0], 4)
+
+
+# Ragged and sparse elements: only what is there is counted.
+
+LISTS = [[1, 2, 2], [], [3]]
+
+
+def as_ragged(rows, dtype=None):
+    return tf.ragged.constant(rows, dtype=dtype)
+
+
+def as_sparse(rows, dtype=None):
+    places = [[number, place] for number, row in enumerate(rows) for place in range(len(row))]
+    values = tf.constant([value for row in rows for value in row], dtype)
+    return tf.SparseTensor(np.array(places, np.int64).reshape(-1, 2), values, [len(rows), 3])
+
+
+def rows_counted(rows, length):
+    return np.array([np.bincount([value for value in row if value < length], minlength=length) for row in rows])
+
+
+@pytest.mark.parametrize("made", [as_ragged, as_sparse])
+@pytest.mark.parametrize("kind", [dt.int32, dt.int64])
+def test_bincount_of_elements_that_are_not_everywhere(on_device, made, kind):
+    given = made(LISTS, kind)
+    check(count.bincount(given), [0, 1, 2, 1], dt.int32)
+    check(count.bincount(given, axis=0, minlength=6, dtype=dt.float32), [0, 1, 2, 1, 0, 0], dt.float32)
+    check(count.bincount(given, axis=-1), rows_counted(LISTS, 4), dt.int32)
+    check(count.bincount(given, axis=-1, maxlength=2), rows_counted(LISTS, 2))
+    check(count.bincount(given, axis=-1, minlength=6, maxlength=6), rows_counted(LISTS, 6))
+    check(count.bincount(given, axis=-1, binary_output=True), np.minimum(rows_counted(LISTS, 4), 1))
+    check(count.bincount_v1(given, dtype=dt.int64), [0, 1, 2, 1], dt.int64)
+
+
+@pytest.mark.parametrize("made", [as_ragged, as_sparse])
+def test_bincount_with_weights_of_the_same_kind(on_device, made):
+    weights = made([[0.5, 1.0, 2.0], [], [4.0]])
+    check(count.bincount(made(LISTS), weights), [0, 0.5, 3, 4], dt.float32)
+    check(count.bincount(made(LISTS), weights, axis=-1), [[0, 0.5, 3, 0], [0] * 4, [0, 0, 0, 4]], dt.float32)
+    with pytest.raises(InvalidArgumentError, match="`weights` must be a"):
+        count.bincount(made(LISTS), [1.0, 1.0, 1.0, 1.0])
+    with pytest.raises(InvalidArgumentError, match="`weights` must be a"):
+        count.bincount([1, 2], made(LISTS))
+
+
+@pytest.mark.parametrize("made", [as_ragged, as_sparse])
+def test_bincount_refuses_negative_elements_of_any_row(made):
+    with pytest.raises(InvalidArgumentError, match="must be non-negative"):
+        count.bincount(made([[1], [-1], [2]]), axis=-1, minlength=3, maxlength=3)
+
+
+@pytest.mark.parametrize("made", [as_ragged, as_sparse])
+def test_bincount_of_each_row_in_a_function(made):
+    @tf.function
+    def counted(given):
+        return count.bincount(given, axis=-1, minlength=4, maxlength=4)
+
+    for rows in (LISTS, [[0]], [[], []]):
+        check(counted(made(rows, dt.int64)), rows_counted(rows, 4))
+
+
+def test_bincount_counts_along_the_last_axis_of_matrices_only():
+    with pytest.raises(InvalidArgumentError, match="rank at most 2"):
+        count.bincount(tf.ragged.constant([[[1, 2], []], [[3]]]), axis=-1)
+
+
+@pytest.mark.parametrize("weights", [None, [[0.5, 1.0, 2.0], [], [4.0]]])
+def test_sparse_counts_of_ragged_elements(weights):
+    given = None if weights is None else tf.ragged.constant(weights)
+    for axis in (0, -1):
+        found = tf.sparse.to_dense(tf.sparse.bincount(tf.ragged.constant(LISTS), given, axis=axis))
+        check(found, count.bincount(tf.ragged.constant(LISTS), given, axis=axis).numpy())
