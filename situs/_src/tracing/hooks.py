@@ -13,13 +13,15 @@ from contextlib import contextmanager
 from typing import Any
 
 from situs._src.base.devices.scope import here
-from situs._src.base.dtype import int32
+from situs._src.base.dtype import float32, int32, string
 from situs._src.base.errors import ArgumentError
 from situs._src.base.shapes import SCALAR
 from situs._src.base.tensor import Tensor
 from situs._src.ir.graph.tensor import SymbolicTensor
 from situs._src.ops import array, compare, constant, control, debug, loop
+from situs._src.ops.cast import cast
 from situs._src.ops.inner import Inner
+from situs._src.ops.strings import to_number
 from situs._src.tracing.autograph import hooks as autograph
 from situs._src.tracing.lift import value_now
 from situs._src.variables import eager
@@ -37,6 +39,7 @@ def install() -> None:
         length=lambda tensor: array.shape(tensor)[0],
         element=_element,
         range_=constant.range,
+        number=_number,
         blanks=_blanks,
         assertion=lambda condition, message: debug.Assert(condition, [message]),
     )
@@ -52,6 +55,12 @@ def _element(tensor: SymbolicTensor, index: object) -> Tensor:
             scaled = index if delta == 1 else index * delta
             return scaled if start == 0 else scaled + start
     return tensor[index]
+
+
+def _number(value: SymbolicTensor, kind: type) -> Tensor:
+    """``int(value)`` or ``float(value)``, an int32 or a float32 whatever the dtype of the value."""
+    dtype = int32 if kind is int else float32
+    return to_number(value, dtype) if value.dtype is string else cast(value, dtype)
 
 
 def _blanks(function: Callable[[Any], list[Any]]) -> list[Any]:

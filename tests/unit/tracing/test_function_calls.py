@@ -434,3 +434,38 @@ def test_a_thread_traces_while_another_runs():
     assert float(f(tf.constant(2.0))) == 3.0
     slow.set()
     thread.join()
+
+
+def test_python_numbers_of_tensors_are_tensors():
+    """The dtypes are recorded from TensorFlow: int32 and float32, whatever the tensor's is."""
+
+    @tf.function
+    def f(x):
+        return float(x), int(x), (lambda: float(x))()
+
+    for given in (tf.constant(1.5, tf.float64), tf.constant(3, tf.int64), tf.constant("7")):
+        real, whole, again = f(given)
+        assert (real.dtype, whole.dtype, again.dtype) == (tf.float32, tf.int32, tf.float32)
+        plain = given.numpy()
+        assert float(real) == float(again) == float(plain)
+        assert int(whole) == int(plain)
+
+
+def test_python_numbers_of_what_is_no_tensor_are_those_of_python():
+    @tf.function
+    def f(x):
+        return x + float("1.5") + int("11", 2) + 0 + float(3) + int("11", base=3) + sum(map(int, "12"))
+
+    assert float(f(tf.constant(0.0))) == 1.5 + 3 + 3 + 4 + 3
+
+
+def test_a_number_of_a_tensor_decides_a_branch():
+    @tf.function
+    def f(x):
+        steps = 0
+        for _ in tf.range(int(x)):
+            steps += 1
+        return steps if float(x) > 2.0 else -steps
+
+    assert int(f(tf.constant(3.7))) == 3
+    assert int(f(tf.constant(1.2))) == -1

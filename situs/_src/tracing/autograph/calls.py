@@ -29,6 +29,8 @@ def converted(function: Any) -> Any:
         return MethodType(converted(function.__func__), function.__self__)
     if function is range or function is len:
         return _range if function is range else _len
+    if function is int or function is float:
+        return _int if function is int else _float
     if kind is BuiltinFunctionType or isinstance(function, type):
         return function
     if kind is partial:
@@ -85,6 +87,14 @@ def _package(function: FunctionType) -> str:
 def _range(*args: Any) -> Any:
     symbolic = any(map(hooks.current.is_symbolic, args))
     return hooks.current.range_(*args) if symbolic else range(*args)
+
+
+def _number(kind: type, *args: Any, **kwargs: Any) -> Any:
+    symbolic = len(args) == 1 and not kwargs and hooks.current.is_symbolic(args[0])
+    return hooks.current.number(args[0], kind) if symbolic else kind(*args, **kwargs)
+
+
+_int, _float = partial(_number, int), partial(_number, float)
 
 
 def _len(value: Any) -> Any:

@@ -32,6 +32,7 @@ class Hooks:
         walk: how a loop of the graph iterates over something that has no rows, such as a dataset: an object with the
             functions ``more`` and ``element``; None for everything that Python iterates over.
         range_: ``range`` with a symbolic argument, as a tensor; empty, as in Python, when it would run backwards.
+        number: ``number(value, kind)``: ``int(value)`` or ``float(value)`` in the graph.
         assertion: ``assertion(condition, message)``: an assertion in the graph.
         blanks: ``blanks(function)``: calls a function of a number in a graph that never runs, and returns zeros like
         its
@@ -51,6 +52,7 @@ class Hooks:
     element: Callable[[Any, Any], Any]
     walk: Callable[[Any], Any]
     range_: Callable[..., Any]
+    number: Callable[[Any, type], Any]
     assertion: Callable[[Any, Any], None]
     blanks: Callable[[Callable[[Any], list[Any]]], list[Any]]
     carries: Callable[[Any], bool]
