@@ -422,3 +422,10 @@ def test_a_constant_serves_where_a_value_must_be_known():
         np.testing.assert_array_equal(found[0], np.stack([A, A], 1))
         np.testing.assert_array_equal(found[2], A)
         np.testing.assert_array_equal(found[4], A[:, 1])
+
+
+@pytest.mark.parametrize("kind", [int, float, complex])
+def test_a_symbolic_tensor_is_no_number_of_python(kind):
+    said = "has no value before its graph runs; it cannot be a Python number"
+    with tf.Graph().as_default(), pytest.raises(TypeError, match=said):
+        kind(tf.placeholder(tf.float32, []))

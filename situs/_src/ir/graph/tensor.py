@@ -115,7 +115,7 @@ class SymbolicTensor(Tensor):
         )
 
     def __index__(self) -> int:
-        raise DTypeError(f"The symbolic {self!r} has no value before its graph runs; it cannot be a Python integer.")
+        raise DTypeError(f"The symbolic {self!r} has no value before its graph runs; it cannot be a Python number.")
 
     def __len__(self) -> int:
         raise DTypeError(f"len is not well defined for the symbolic {self!r}. Use its shape, or tf.shape(x)[0].")
