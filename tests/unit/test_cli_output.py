@@ -52,6 +52,60 @@ def test_a_tensorflow_program_is_recorded_as_it_is(tmp_path, lines):
     assert len(json.loads(done.stdout)["devices"]) == 1
 
 
+@pytest.mark.parametrize(
+    ("command", "option", "name"),
+    [
+        ("run", "--report", "out.json"),
+        ("run", "--missing", "out.json"),
+        ("memory", "-o", "out.json"),
+        ("profile", "-o", "out.json"),
+    ],
+)
+def test_what_is_written_stays_where_the_command_was_given(tmp_path, monkeypatch, command, option, name):
+    (tmp_path / "elsewhere").mkdir()
+    (tmp_path / "program.py").write_text("import os\nos.chdir('elsewhere')\nimport tensorflow as tf\ntf.lacking\n")
+    monkeypatch.chdir(tmp_path)
+    done = subprocess.run(
+        [sys.executable, "-m", "situs", command, option, name, "program.py"],
+        capture_output=True,
+        text=True,
+        env={**os.environ, "SITUS_VIRTUAL_GPUS": "1"},
+        check=False,
+    )
+    assert done.returncode == 1, done.stderr
+    found = json.loads((tmp_path / name).read_text())
+    assert list((tmp_path / "elsewhere").iterdir()) == []
+    if option == "--missing":
+        assert found["uses"] == [{"name": "tf.lacking", "line": 4}]
+
+
+@pytest.mark.parametrize(("command", "option"), [("run", "--missing"), ("profile", "-o"), ("memory", "-o")])
+def test_a_file_that_cannot_be_written_is_said_before_the_program_runs(tmp_path, program, capsys, command, option):
+    folder = tmp_path / "folder.json"
+    folder.mkdir()
+    for path, message in [(folder, "it is a folder"), (tmp_path / "none" / "out.json", "there is no folder")]:
+        assert main([command, option, str(path), program]) == 1
+        said = capsys.readouterr()
+        assert message in said.err
+        assert "4096" not in said.out
+
+
+@pytest.mark.parametrize("command", [["memory"], ["memory", "--json"], ["profile"], ["profile", "--json"]])
+def test_a_program_may_close_what_it_prints_to(tmp_path, command):
+    path = tmp_path / "program.py"
+    path.write_text("import sys\nsys.stdout.close()\n")
+    environment = {**os.environ, "SITUS_COSTS": str(tmp_path / "costs.json")}
+    done = subprocess.run(
+        [sys.executable, "-m", "situs", *command, str(path)],
+        capture_output=True,
+        text=True,
+        env=environment,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stderr == ""
+
+
 def test_a_plan_as_json_is_the_plan_that_is_written(tmp_path, capsys):
     graph, out = tmp_path / "graph.json", tmp_path / "plan.json"
     graph.write_text(json.dumps(PROBLEM.to_json()))

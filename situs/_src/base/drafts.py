@@ -109,9 +109,9 @@ def _errors_about(path: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        if error.filename is not None:
-            error.filename, error.filename2 = str(path), None
-        raise
+        if error.filename is None:
+            raise
+        raise OSError(error.errno, error.strerror, str(path)) from None
 
 
 def _name_it(draft: Path, path: Path) -> None:

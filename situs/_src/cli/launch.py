@@ -62,13 +62,13 @@ def _reported(workers: int, given: list[str], path: str) -> int:
     from situs._src.report.workers import together
 
     check_suffix(path)
-    check_writable(path)
+    place = check_writable(path)
     with TemporaryDirectory(prefix="situs-") as folder:
         status = _launched(workers, ["--report-to", folder, *given])
         parts = [Path(folder) / f"{rank}.json" for rank in range(workers)]
         made = together([data.load(part) if part.is_file() else None for part in parts], f"{workers} workers")
     write(made, path)
-    print(f"situs: the report is in {Path(path).resolve().as_uri()}", file=sys.stderr)
+    print(f"situs: the report is in {place.resolve().as_uri()}", file=sys.stderr)
     return status
 
 

@@ -11,7 +11,6 @@ program's.
 from __future__ import annotations
 
 import argparse
-import sys
 from typing import Any
 
 from situs._src.cli import output, program
@@ -33,16 +32,14 @@ def run(arguments: argparse.Namespace) -> int:
     from situs._src.inspect.recording import record
 
     path = program.find(arguments.program)
-    if arguments.output is not None:
-        check_writable(arguments.output)
+    place = None if arguments.output is None else check_writable(arguments.output)
     program.use_situs(path)
     with record() as recording, output.apart(arguments.json):
         status = program.run(path, arguments.arguments)
-    sys.stderr.flush()
     if arguments.json:
         output.print_json(recording.to_dict())
     else:
-        print(f"\n{recording}", flush=True)
-    if arguments.output is not None:
-        recording.save(arguments.output)
+        output.print_after(f"\n{recording}")
+    if place is not None:
+        recording.save(place)
     return status

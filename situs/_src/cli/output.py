@@ -31,7 +31,15 @@ def console() -> Console:
 
 def print_json(data: object) -> None:
     """Prints data for programs."""
-    sys.stdout.write(json.dumps(data, indent=2) + "\n")
+    print_after(json.dumps(data, indent=2))
+
+
+def print_after(text: str) -> None:
+    """Prints what a command has to say once a program has ended, which may have closed what it prints to."""
+    if not sys.stderr.closed:
+        sys.stderr.flush()
+    if not sys.stdout.closed:
+        print(text, flush=True)
 
 
 @contextmanager

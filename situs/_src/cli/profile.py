@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import argparse
 import os
-import sys
 from typing import Any
 
 from situs._src.cli import output, program
@@ -32,17 +31,17 @@ def add_command(commands: Any) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Runs the program, says what was measured, and returns the program's exit status."""
-    from situs._src.runtime.dynamic.profile import profiled  # here, because it loads PyTorch
+    from situs._src.inspect.output import place_to_write  # here, because these load PyTorch
+    from situs._src.runtime.dynamic.profile import profiled
 
     path = program.find(arguments.program)
     if arguments.output is not None:
-        os.environ["SITUS_COSTS"] = arguments.output
+        os.environ["SITUS_COSTS"] = str(place_to_write(arguments.output))
     program.use_situs(path)
     with profiled(save=True, links=True) as found, output.apart(arguments.json):
         status = program.run(path, arguments.arguments)
-    sys.stderr.flush()
     if arguments.json:
         output.print_json(found.to_dict())
     else:
-        print(f"\n{found.report(SHOWN)}", flush=True)
+        output.print_after(f"\n{found.report(SHOWN)}")
     return status

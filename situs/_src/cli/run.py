@@ -43,6 +43,7 @@ def run(arguments: argparse.Namespace) -> int:
     """Runs the program and returns its exit status."""
     from situs._src.as_tensorflow import install, missing, roots  # here, because these load PyTorch
     from situs._src.as_tensorflow.dialect import dialect_of
+    from situs._src.inspect.output import place_to_write
 
     given = list(arguments.arguments)
     if arguments.module is None and not given:
@@ -53,9 +54,11 @@ def run(arguments: argparse.Namespace) -> int:
         print("situs: TensorFlow is installed here too; this program gets Situs.", file=sys.stderr)
     install.install_as_tensorflow(dialect, replace=True)
     top = roots.root("tensorflow", dialect)
-    status = _run(path, given, arguments, lambda error: _explained(error, path, dialect, top))
-    if arguments.missing is not None:
-        missing.write(arguments.missing, path, _lacking(path, top))
+    source = str(Path(path).absolute())  # from wherever the program goes
+    names = None if arguments.missing is None else place_to_write(arguments.missing)
+    status = _run(path, given, arguments, lambda error: _explained(error, path, source, dialect, top))
+    if names is not None:
+        missing.write(str(names), path, _lacking(source, top))
     return status
 
 
@@ -63,9 +66,12 @@ def _run(path: str, given: list[str], arguments: argparse.Namespace, explain: Ca
     """Runs the program, with a report around it if one is wished for; that is written however the program ends."""
     if arguments.report is None:
         return program.run(path, given, arguments.module, explain)
-    from situs._src.report.report import Report
+    from situs._src.inspect.output import check_writable
+    from situs._src.report.report import Report, check_suffix
 
-    report = Report(arguments.report, Path(path).name, path, given)
+    check_suffix(arguments.report)
+    place = check_writable(arguments.report)
+    report = Report(place, Path(path).name, path, given)
 
     def failed(error: BaseException) -> str:
         report.fail(error)
@@ -74,7 +80,7 @@ def _run(path: str, given: list[str], arguments: argparse.Namespace, explain: Ca
     with report:
         status = program.run(path, given, arguments.module, failed)
     if not arguments.part:
-        print(f"situs: the report is in {Path(arguments.report).resolve().as_uri()}", file=sys.stderr)
+        print(f"situs: the report is in {place.resolve().as_uri()}", file=sys.stderr)
     return status
 
 
@@ -88,8 +94,8 @@ def _lacking(path: str, top: Any) -> dict[str, int]:
         return {}
 
 
-def _explained(error: BaseException, path: str, dialect: str, top: Any) -> str:
-    """What to say of an error that ended a program, if the want of a name did."""
+def _explained(error: BaseException, path: str, source: str, dialect: str, top: Any) -> str:
+    """What to say of an error that ended a program, if the want of a name did; `source` is its absolute path."""
     from situs._src.as_tensorflow import missing
     from situs._src.as_tensorflow.for_keras import LackingError
 
@@ -103,7 +109,7 @@ def _explained(error: BaseException, path: str, dialect: str, top: Any) -> str:
     frames = [frame for frame in traceback.extract_tb(error.__traceback__) if frame.filename == path]
     if frames:
         lines[0] += f", at line {frames[-1].lineno}: {frames[-1].line}"
-    lacks = _lacking(path, top)
+    lacks = _lacking(source, top)
     if lacks:
         shown = [f"tf.{name} (line {line})" for name, line in list(lacks.items())[:10]]
         more = f" and {len(lacks) - 10} more" if len(lacks) > 10 else ""

@@ -31,9 +31,23 @@ def write(path: PathLike, as_text: Mapping[str, Callable[[], str]]) -> None:
         write_named(file, text + "\n")
 
 
-def check_writable(path: PathLike) -> None:
-    """Raises what `write` would, as far as it can be known before there is anything to write."""
-    file = _with_known_suffix(path, SUFFIXES)
+def check_writable(path: PathLike) -> Path:
+    """Raises what `write` would, as far as it can be known before there is anything to write.
+
+    Returns:
+        The file, wherever the program goes until it is written.
+    """
+    _with_known_suffix(path, SUFFIXES)
+    return place_to_write(path)
+
+
+def place_to_write(path: PathLike) -> Path:
+    """The absolute path of a file of any kind that will be written later.
+
+    Raises:
+        OpError: it cannot be written.
+    """
+    file = local(path)
     with translated(path):
         if file.is_dir():
             raise FailedPreconditionError(f"{file}; it is a folder.")
@@ -41,6 +55,7 @@ def check_writable(path: PathLike) -> None:
             raise NotFoundError(f"{file}; there is no folder {file.parent} to write it to.")
         if not os.access(file if file.exists() else file.parent, os.W_OK):
             raise PermissionDeniedError(f"{file}; it may not be written.")
+        return file.absolute()
 
 
 def _with_known_suffix(path: PathLike, suffixes: Iterable[str]) -> Path:

@@ -6,6 +6,9 @@ a plan has no more detail. The page says that it is a forecast.
 
 from __future__ import annotations
 
+import math
+
+from situs._src.base.errors import ArgumentError
 from situs._src.placement.search.plan import Plan
 from situs._src.placement.search.problem import Problem
 from situs._src.placement.search.simulate import Simulation
@@ -27,8 +30,15 @@ def planned(problem: Problem, plan: Plan, simulation: Simulation, title: str, se
         simulation: What that takes.
         title: What the page is called.
         seconds: How long a unit of the problem's times is.
+
+    Raises:
+        InvalidArgumentError: its times or sizes are too large to be counted in nanoseconds and bytes.
     """
     scale = seconds * 1e9
+    figures = [span.end * scale for span in simulation.timeline] + list(simulation.peak.values())
+    figures += [tensor.bytes * len(problem.tensors) for tensor in problem.tensors]
+    if not all(map(math.isfinite, figures)):
+        raise ArgumentError("The times or sizes of this plan are too large for a report.")
     collector = Collector(head=max(1, len(simulation.timeline)), tail=1)
     makers: dict[int, list[int]] = {number: [] for number in range(len(problem.nodes))}
     sizes = [0.0] * len(problem.nodes)

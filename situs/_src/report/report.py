@@ -68,7 +68,7 @@ class Report:
     ) -> None:
         if path is not None:
             check_suffix(path)
-            check_writable(path)
+            path = check_writable(path)
         self._path = path
         self._about = About(title, sys.argv[0] if name is None else name, arguments)
         self._collector: Collector | None = None

@@ -105,6 +105,23 @@ def test_a_plan_of_the_placer_has_a_report(tmp_path, capsys, end):
     assert main(["place", str(graph), "--report", "plan.txt"]) == 1
 
 
+def test_a_plan_too_long_for_a_report_is_refused(tmp_path, capsys):
+    graph, out = tmp_path / "graph.json", tmp_path / "plan.html"
+    graph.write_text(json.dumps(chain("1e306 1", memory=100.0).to_json()))
+    assert main(["place", str(graph), "--budget", "0.1", "--report", str(out)]) == 1
+    assert "too large for a report" in capsys.readouterr().err
+    assert not out.exists()
+
+
+def test_a_plan_that_cannot_be_written_names_one_file(tmp_path, capsys):
+    graph, out = tmp_path / "graph.json", tmp_path / "none" / "plan.json"
+    graph.write_text(json.dumps(chain("2 3", memory=100.0).to_json()))
+    assert main(["place", str(graph), "--budget", "0.1", "--out", str(out)]) == 1
+    said = capsys.readouterr().err
+    assert "No such file or directory" in said
+    assert "->" not in said
+
+
 def test_the_demonstration_ends_with_a_report(run_python, tmp_path):
     done = run_python("from situs._src.cli.main import main; main(['demo'])", TMPDIR=str(tmp_path))
     address = next(line for line in done.splitlines() if "as a page" in line)

@@ -164,7 +164,8 @@ def flatten(problem: Problem, blocks: Blocks, orders: Sequence[Sequence[int]] | 
         position[i, order[i]] = np.arange(len(blocks), dtype=np.int32)
     makes_start, block_makes = _rows(graph.makes)
     takes_start, block_takes = _rows(graph.takes)
-    everything = size.sum() + sizes.sum() + spare
+    with np.errstate(over="ignore"):  # more than a number holds is more than any limit
+        everything = size.sum() + sizes.sum() + spare
     has_bytes = bool(spare or sizes.any())
     return Flat(
         nodes=n,
