@@ -367,6 +367,19 @@ def _float_floordiv(x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
     return torch.floor(x / y)
 
 
+def _float_floormod(x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
+    return torch.remainder(x, y)
+
+
+def _compiled_floormod(x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
+    # The compiler's own remainder is x - floor(x / y) * y: far off where x / y is large, and NaN where y is infinite.
+    left = torch.fmod(x, y)
+    return torch.where((left != 0) & ((left < 0) != (y < 0)), left + y, left)
+
+
+compiled_as(_float_floormod, _compiled_floormod)
+
+
 def _integer_truncatediv(x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
     # Not rounding_mode="trunc": there the smallest integer divided by -1 kills the process.
     return torch.floor_divide(x - torch.fmod(x, y), y)
@@ -390,7 +403,7 @@ floordiv = export("math.floordiv", v1=("floor_div", "floordiv", "math.floordiv")
 floormod = export("math.floormod", "math.mod", v1=("floormod", "mod", "math.floormod", "math.mod"))(
     binary(
         "FloorMod",
-        torch.remainder,
+        _float_floormod,
         REAL,
         "Returns x - floor(x / y) * y: signed as y.",
         wide=_wide_mod,
@@ -426,6 +439,13 @@ find_op("FloorMod").kernel(CPU, T=NATIVE_INTEGER)(
 )
 find_op("FloorDiv").stops_gradients()
 find_op("TruncateDiv").stops_gradients()
+
+
+@find_op("FloorMod").in_place(0, 1)
+def _floormod_in_place(node: Operation, place: int) -> Callable[..., Any] | None:
+    if not node.outputs[0].dtype.is_floating:
+        return None
+    return torch.Tensor.remainder_ if place == 0 else lambda x, y: torch.remainder(x, y, out=y)
 
 
 @find_op("FloorMod").gradient

@@ -564,6 +564,28 @@ def test_fused_kernels_give_the_same_results(compiler):
     np.testing.assert_allclose(f(X * np.float32(np.inf)), layer(tf.constant(X * np.float32(np.inf))))
 
 
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_a_fused_remainder_is_exact(compiler, dtype):
+    from torch._inductor import config
+
+    f = tf.function(lambda x, y: tf.abs(tf.negative(tf.math.floormod(x, y))), jit_compile=True)
+    numbers = np.random.default_rng(0)
+    x = (numbers.normal(size=64) * 1e5).astype(dtype)
+    y = numbers.choice([0.1, -0.3, 7.0, -0.7, 1e-3], 64).astype(dtype)
+    with config.patch({"cpp.simdlen": None}):  # vectors have a remainder of their own
+        for _ in range(4):
+            f(tf.constant(x), tf.constant(y))
+    (region,) = compiled_regions(f)
+    assert not region.dropped
+    odd = np.array([1.5, -1.5, 0.0, np.inf, 1.0, -2.0, 5.0, 3.0] * 8, dtype)
+    divisors = np.array([np.inf, -np.inf, np.inf, 1.0, 0.0, np.inf, -np.inf, 2.0] * 8, dtype)
+    expected = np.array([1.5, 1.5, 0.0, np.nan, np.nan, np.inf, np.inf, 1.0] * 8, dtype)
+    np.testing.assert_array_equal(
+        f(tf.constant(x), tf.constant(y)), abs(torch.remainder(torch.tensor(x), torch.tensor(y)))
+    )
+    np.testing.assert_array_equal(f(tf.constant(odd), tf.constant(divisors)), expected)
+
+
 def test_a_step_of_training_with_fused_kernels(compiler):
     v, w = tf.Variable(X.T @ X), tf.Variable(X.T @ X)
 
