@@ -564,6 +564,23 @@ def test_fused_kernels_give_the_same_results(compiler):
     np.testing.assert_allclose(f(X * np.float32(np.inf)), layer(tf.constant(X * np.float32(np.inf))))
 
 
+@pytest.mark.parametrize("function", [tf.nn.relu, tf.nn.relu6])
+def test_fused_gradients_of_rectifiers_keep_what_is_no_number(compiler, function):
+    def slopes(x, incoming):
+        with tf.GradientTape() as tape:
+            tape.watch(x)
+            y = function(x * 1.5)
+        return tape.gradient(y, x, output_gradients=incoming * 2.0)
+
+    x = np.array([-1.0, 0.5, np.nan, -2.0, 1.0, 9.0], "f")
+    incoming = np.array([np.nan, np.nan, 1.0, np.inf, 1.0, 1.0], "f")
+    f = tf.function(slopes, jit_compile=True)
+    for _ in range(3):
+        f(np.ones(6, "f"), np.ones(6, "f"))
+    np.testing.assert_array_equal(f(x, incoming), slopes(tf.constant(x), tf.constant(incoming)))
+    assert any(way.startswith("compiled region") for way in ways(f))
+
+
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_a_fused_remainder_is_exact(compiler, dtype):
     from torch._inductor import config

@@ -22,7 +22,7 @@ from situs._src.ir.registry.op import Op
 from situs._src.ir.registry.traits import FRESH
 from situs._src.ops.compare import less
 from situs._src.ops.constant import zeros_like
-from situs._src.ops.define import CPU, GPU, op
+from situs._src.ops.define import CPU, GPU, compiled_as, op
 from situs._src.ops.gather import where
 from situs._src.ops.math import abs as abs_
 from situs._src.ops.math import add, conjugated, divide, exp, multiply, negative, sigmoid, sign, square, subtract, tanh
@@ -68,6 +68,18 @@ def _relu_grad_kernel(gradients: torch.Tensor, features: torch.Tensor) -> torch.
 def _relu6_grad_kernel(gradients: torch.Tensor, features: torch.Tensor) -> torch.Tensor:
     return _hardtanh_backward(_relu_grad_kernel(gradients, features), features, 0, 6)  # alone, it lets a NaN's through
 
+
+def _compiled_relu_grad(gradients: torch.Tensor, features: torch.Tensor) -> torch.Tensor:
+    # The compiler takes anything by 0 for 0; this is NaN where the gradient is one, or infinite.
+    return torch.where(features > 0, gradients, gradients - gradients)
+
+
+def _compiled_relu6_grad(gradients: torch.Tensor, features: torch.Tensor) -> torch.Tensor:
+    return _hardtanh_backward(_compiled_relu_grad(gradients, features), features, 0, 6)
+
+
+compiled_as(_relu_grad_kernel, _compiled_relu_grad)
+compiled_as(_relu6_grad_kernel, _compiled_relu6_grad)
 
 _relu_grad = _declare("ReluGrad", "features", _relu_grad_kernel)
 
