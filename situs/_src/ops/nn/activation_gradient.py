@@ -74,12 +74,7 @@ def _compiled_relu_grad(gradients: torch.Tensor, features: torch.Tensor) -> torc
     return torch.where(features > 0, gradients, gradients - gradients)
 
 
-def _compiled_relu6_grad(gradients: torch.Tensor, features: torch.Tensor) -> torch.Tensor:
-    return _hardtanh_backward(_compiled_relu_grad(gradients, features), features, 0, 6)
-
-
 compiled_as(_relu_grad_kernel, _compiled_relu_grad)
-compiled_as(_relu6_grad_kernel, _compiled_relu6_grad)
 
 _relu_grad = _declare("ReluGrad", "features", _relu_grad_kernel)
 
