@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 from situs._src.autodiff.graph import gradients
-from situs._src.base.errors import ArgumentError
+from situs._src.autodiff.jacobian import WHOLE
 from situs._src.base.export import export
-from situs._src.base.tensor import Tensor, read
+from situs._src.base.tensor import read
 from situs._src.base.tree import flatten
-from situs._src.ops.array import reshape
-from situs._src.ops.join import stack
+from situs._src.ops.constant import range as range_op
+from situs._src.ops.functional import map_fn
 
 
 @export("hessians", v1=())
@@ -56,11 +56,12 @@ def hessians(
     return found
 
 
-def _rows(grad: Any, x: Any, colocated: bool) -> Tensor:
-    sizes = x.shape.as_list() if x.shape.is_fully_defined() else None
-    if sizes is None:
-        raise ArgumentError(f"Computing hessians takes an x of known shape, got {x!r} of shape {x.shape}.")
-    flat = reshape(grad, [-1])
-    count = x.shape.num_elements() or 0
-    rows = [gradients(flat[i], [x], None, "rows", colocated, unconnected_gradients="zero")[0] for i in range(count)]
-    return reshape(stack([read(row) for row in rows]), [*sizes, *sizes])
+def _rows(grad: Any, x: Any, colocated: bool) -> Any:
+    def row(seed: Any) -> Any:
+        return read(gradients(grad, [x], seed, "rows", colocated, unconnected_gradients="zero")[0])
+
+    if x.shape.is_fully_defined():
+        return WHOLE.together([row(seed) for seed in WHOLE.seeds(grad)], grad, x)
+    numbers = range_op(WHOLE.count(grad))
+    rows = map_fn(lambda number: row(WHOLE.seed(grad, number)), numbers, fn_output_signature=x.dtype)
+    return WHOLE.shaped(rows, grad, x)

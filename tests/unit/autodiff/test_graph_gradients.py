@@ -99,6 +99,18 @@ def test_hessians():
     assert run(found).tolist() == [[4.0, 2.0], [2.0, 0.0]]
 
 
+@pytest.mark.parametrize(("shape", "x"), [([None], [1.0, 2.0, 3.0]), ([2, None], [[1.0], [2.0]]), (None, 2.0)])
+def test_hessians_of_sizes_that_are_known_when_they_run(shape, x):
+    fed = tf.placeholder(tf.float32, shape)
+    (found,) = tf.hessians(tf.reduce_sum(fed**3) + tf.reduce_prod(fed), fed)
+    assert found.shape.is_compatible_with(np.shape(x) * 2)
+    flat, places = np.ravel(x), range(np.size(x))
+    product = [[0.0 if i == j else np.prod(np.delete(flat, [i, j])) for j in places] for i in places]
+    right = (np.diag(6 * flat) + product).reshape(np.shape(x) * 2)
+    with tf.Session() as session:
+        np.testing.assert_allclose(session.run(found, {fed: x}), right)
+
+
 def test_integer_targets_have_no_gradients():
     x = tf.constant(1)
     assert tf.gradients(x * x, [x]) == [None]
