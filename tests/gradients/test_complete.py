@@ -40,6 +40,8 @@ WITHOUT = {
     "RandomPoissonV2": NONE_IN_TENSORFLOW,
     "ScatterMax": NONE_IN_TENSORFLOW,
     "ScatterMin": NONE_IN_TENSORFLOW,
+    "ScatterNdMax": NONE_IN_TENSORFLOW,
+    "ScatterNdMin": NONE_IN_TENSORFLOW,
     "ScatterUpdate": NONE_IN_TENSORFLOW,
     "TruncateMod": NONE_IN_TENSORFLOW,
     "Unique": NONE_IN_TENSORFLOW,

@@ -141,6 +141,7 @@ EACH = {
     "StringLength": (WORDS, tf.strings.length),
     "StringLower": (WORDS, tf.strings.lower),
     "StringStrip": (WORDS, tf.strings.strip),
+    "StringToHashBucket": (WORDS, lambda x: tf.strings.to_hash_bucket(x, 97)),
     "StringToHashBucketFast": (WORDS, lambda x: tf.strings.to_hash_bucket_fast(x, 97)),
     "StringToHashBucketStrong": (WORDS, lambda x: tf.strings.to_hash_bucket_strong(x, 97, [1, 2])),
     "StringToNumber": (["1", "-2.5", "1e3"], tf.strings.to_number),

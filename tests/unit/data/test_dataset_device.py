@@ -133,7 +133,7 @@ def test_a_trace_shows_copies_beside_the_work(tmp_path):
     ds = Dataset.from_tensor_slices(rows).batch(4).repeat(4).apply(experimental.prefetch_to_device("/gpu:0"))
     everywhere = torch._C._profiler._ExperimentalConfig(profile_all_threads=True)
     with tf.device("/gpu:0"):
-        weights = tf.ones([256, 512])
+        weights = tf.ones([256, 4096])  # so many that a product takes much longer than a copy
         elements = iter(ds)
         next(elements)  # from here on the thread is there
         kinds = [torch.profiler.ProfilerActivity.CPU]
