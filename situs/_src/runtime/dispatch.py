@@ -20,6 +20,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from math import prod
+from operator import is_not
 from typing import Any, Protocol
 
 from situs._src.base.devices.scope import common, here
@@ -28,6 +29,7 @@ from situs._src.base.export import export
 from situs._src.base.tensor import Tensor, read
 from situs._src.ir.graph.function import graph_of
 from situs._src.ir.registry.op import Op
+from situs._src.ir.registry.signature import LIST
 from situs._src.runtime.eager import tape
 from situs._src.runtime.eager.binding import PLAIN
 from situs._src.runtime.eager.bridge import Place
@@ -97,7 +99,23 @@ def apply(op: Op, inputs: tuple[Any, ...], attrs: dict[str, Any], name: str | No
     graph = graph_of(inputs)
     if graph is not None:
         return build.apply(op, inputs, attrs, name, graph=graph)
-    return tape.run(op, inputs, attrs, name) if here.tapes else execute(op, inputs, attrs, name)
+    values = _read(op, inputs)
+    if here.tapes:
+        return tape.run(op, values, attrs, name)
+    found = recall(op, values, attrs, here.scope.memo) if any(map(is_not, values, inputs)) else None
+    return execute(op, values, attrs, name) if found is None else run_step(*found, values, attrs)
+
+
+def _read(op: Op, inputs: tuple[Any, ...]) -> tuple[Any, ...]:
+    """The inputs, with the tensors of what stands for tensors: variables, those of Keras, objects of a program."""
+    if len(inputs) != len(op.kinds):
+        return inputs
+    return tuple(
+        [
+            [read(each) for each in item] if kind is LIST and isinstance(item, (list, tuple)) else read(item)
+            for kind, item in zip(op.kinds, inputs)  # noqa: B905 -- see `recall`
+        ]
+    )
 
 
 Op.apply = staticmethod(apply)

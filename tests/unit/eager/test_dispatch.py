@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import gc
 import threading
 import weakref
@@ -12,6 +13,7 @@ import torch
 
 import situs as tf
 from situs._src.base.devices.scope import here
+from situs._src.base.tensor import TensorLike
 from situs._src.ir.registry.op import _OPS
 from situs._src.runtime import dispatch
 from situs._src.runtime.eager import execute as executing
@@ -91,6 +93,30 @@ def test_ops_on_variables_are_placed_once(fast, whole_ways, case, taped):
         assert tape.watched_variables() == (v,)
     else:
         found = call(t, v)
+    assert whole_ways == []
+    np.testing.assert_array_equal(found.numpy(), wanted)
+
+
+@pytest.mark.parametrize("case", ["matmul(t, v)", "concat([t, v])", "reduce_mean(v, 1)", "cast(v)"])
+@pytest.mark.parametrize("taped", [False, True])
+def test_what_stands_for_a_variable_is_read_once_and_placed_once(fast, whole_ways, case, taped):
+    class Weight(TensorLike):
+        def __init__(self, value):
+            self.value, self.reads = tf.Variable(value), 0
+
+        def __tf_tensor__(self, dtype=None, name=None):
+            self.reads += 1
+            return tf.convert_to_tensor(self.value, dtype, name=name)
+
+    call = WITH_VARIABLES[case]
+    t, weight = tf.constant([[1.0, 2.0], [3.0, 4.0]]), Weight([[5.0, 6.0], [7.0, 8.0]])
+    wanted = call(t, weight.value).numpy()
+    call(t, weight)
+    whole_ways.clear()
+    weight.reads = 0
+    with tf.GradientTape() if taped else contextlib.nullcontext():
+        found = call(t, weight)
+    assert weight.reads == 1
     assert whole_ways == []
     np.testing.assert_array_equal(found.numpy(), wanted)
 

@@ -18,11 +18,9 @@ from typing import Any
 
 from situs._src.base.devices.scope import Scope, here
 from situs._src.base.dtype import DType
-from situs._src.base.tensor import Tensor, read
 from situs._src.ir.registry.gradient import INPUT, SHAPE, GradientRule
 from situs._src.ir.registry.op import Op
 from situs._src.runtime.eager.binding import bind
-from situs._src.runtime.eager.cell import VARIABLES
 from situs._src.runtime.eager.execute import execute, note, recall, run_step
 from situs._src.runtime.eager.tensor import EagerTensor
 
@@ -92,9 +90,9 @@ def read_variable(tensor: EagerTensor, key: int, variable: Any) -> None:
 
 
 def run(op: Op, inputs: tuple[Any, ...], attrs: dict[str, Any], name: str | None) -> Any:
-    """Runs an op in eager code and records it."""
+    """Runs an op in eager code and records it; variables among its inputs have been read."""
     if not _are_tensors(op, inputs):
-        inputs = _tensors(op, inputs, attrs)
+        inputs = bind(op, inputs, op.complete_attrs(attrs)).inputs
     found = recall(op, inputs, attrs, here.scope.memo)
     made = execute(op, inputs, attrs, name) if found is None else run_step(*found, inputs, attrs)
     rule = op.gradient_rule
@@ -151,16 +149,6 @@ def _are_tensors(op: Op, inputs: tuple[Any, ...]) -> bool:
 
 def _is_tensor(item: Any, is_list: bool) -> bool:
     return all(type(tensor) is EagerTensor for tensor in item) if is_list else type(item) is EagerTensor
-
-
-def _tensors(op: Op, inputs: tuple[Any, ...], attrs: dict[str, Any]) -> tuple[Any, ...]:
-    """The inputs as tensors: variables are read, which the tapes see, and other values converted."""
-    inputs = tuple([_read(item) if type(item) in VARIABLES or type(item) is list else item for item in inputs])
-    return inputs if _are_tensors(op, inputs) else bind(op, inputs, op.complete_attrs(attrs)).inputs
-
-
-def _read(item: object) -> list[Tensor] | Tensor:
-    return [read(each) for each in item] if type(item) is list else read(item)
 
 
 def _is_differentiable(made: Any) -> bool:
