@@ -1,8 +1,8 @@
 """Images of another size, each pixel a sum of several: bicubic, area, Lanczos, Gaussian, Mitchell, and antialiasing.
 
-All of them go along the two axes one after the other, and along an axis they are a matrix of weights:
+All of them go along the two axes one after the other. Along an axis a new pixel is a sum of few pixels of the image:
 
-    resized = rows x image x columns            rows: new height x height, columns: width x new width
+    new[i] = sum over t of image[places[i, t]] * weights[i, t]
 
     kind            a pixel is
     "bicubic"       between four in a row: TensorFlow 1's cubic, or Keys' with half_pixel_centers
@@ -13,7 +13,7 @@ All of them go along the two axes one after the other, and along an axis they ar
 
 from __future__ import annotations
 
-from functools import lru_cache
+import functools
 from typing import Any
 
 import numpy as np
@@ -26,9 +26,11 @@ from situs._src.base.export import export
 from situs._src.base.shapes import TensorShape, brackets
 from situs._src.base.tensor import Tensor
 from situs._src.base.typing import ArrayLike, HostValue, IntsLike, SizesOf
+from situs._src.ops import quick_resize
 from situs._src.ops.array import as_integers, host_shape, partly
 from situs._src.ops.cast import cast
 from situs._src.ops.define import CPU, GPU, op
+from situs._src.ops.quick_resize import Taps
 
 PIXELS = frozenset({dt.int8, dt.uint8, dt.int16, dt.int32, dt.int64}) | FLOATING
 Array = np.ndarray[Any, Any]
@@ -56,16 +58,16 @@ _KERNELS: dict[str, tuple[float, Any]] = {
 }
 
 
-def _by_distance(before: int, after: int, kind: str, antialias: bool) -> Array:
+def _by_distance(before: int, after: int, kind: str, antialias: bool) -> tuple[Array, Array]:
     reach, weigh = _KERNELS[kind]
     step = before / after
     wide = max(step, 1.0) if antialias else 1.0
     centers = (np.arange(after) + 0.5) * step
     first = np.ceil(centers - reach * wide - 0.5).clip(0, before - 1)[:, None]
     last = np.floor(centers + reach * wide - 0.5).clip(0, before - 1)[:, None]
-    pixels = np.arange(before)
-    weights = weigh(np.abs(pixels + 0.5 - centers[:, None]) / wide) * ((pixels >= first) & (pixels <= last))
-    return _normalised(weights)
+    pixels = first + np.arange(int((last - first).max()) + 1)
+    weights = weigh(np.abs(pixels + 0.5 - centers[:, None]) / wide) * (pixels <= last)
+    return np.minimum(pixels, last).astype(int), _normalised(weights)
 
 
 def _normalised(weights: Array) -> Array:
@@ -77,42 +79,74 @@ def _normalised(weights: Array) -> Array:
 _FINE = 1024  # places between two pixels that TensorFlow's bicubic tells apart
 
 
-def _bicubic(before: int, after: int, align_corners: bool, half_pixel_centers: bool) -> Array:
+def _bicubic(before: int, after: int, align_corners: bool, half_pixel_centers: bool) -> tuple[Array, Array]:
     scale = np.float32((before - 1) / (after - 1) if align_corners and after > 1 else before / after)
     places = np.arange(after, dtype=np.float32)
     places = (places + np.float32(0.5)) * scale - np.float32(0.5) if half_pixel_centers else places * scale
     lower = np.floor(places)
     part = np.rint((places - lower) * _FINE) / _FINE
     a = -0.5 if half_pixel_centers else -0.75
-    weights = np.zeros((after, before))
-    for number in range(-1, 3):
-        x = np.abs(part - number)
+    pixels, weights = np.zeros((after, 4), int), np.zeros((after, 4))
+    for number in range(4):
+        x = np.abs(part - (number - 1))
         weight = np.where(x > 1, ((a * x - 5 * a) * x + 8 * a) * x - 4 * a, ((a + 2) * x - (a + 3)) * x * x + 1)
-        pixel = lower.astype(int) + number
-        inside = pixel.clip(0, before - 1)
-        if half_pixel_centers:
-            weight = np.where(inside == pixel, weight, 0.0)
-        np.add.at(weights, (np.arange(after), inside), weight)
-    return _normalised(weights) if half_pixel_centers else weights
+        pixel = lower.astype(int) + number - 1
+        pixels[:, number] = inside = pixel.clip(0, before - 1)
+        weights[:, number] = np.where(inside == pixel, weight, 0.0) if half_pixel_centers else weight
+    return pixels, _normalised(weights) if half_pixel_centers else weights
 
 
-@lru_cache(maxsize=64)
-def _weights(before: int, after: int, where: torch.device, kind: str, **ways: bool) -> torch.Tensor:
-    """The weights of the pixels along an axis, in each of the new ones."""
+def _area(before: int, after: int, align_corners: bool) -> tuple[Array, Array]:
+    scale = (before - 1) / (after - 1) if align_corners and after > 1 else before / after
+    start = (np.arange(after) * scale)[:, None]
+    pixels = np.floor(start) + np.arange(int(np.ceil(scale)) + 1)
+    weights = np.clip(np.minimum(pixels + 1, start + scale) - np.maximum(pixels, start), 0, None) / scale
+    return pixels.clip(0, before - 1).astype(int), weights  # what lies behind the last pixel counts as it
+
+
+def _transposed(before: int, places: Array, weights: Array) -> tuple[Array, Array]:
+    """For each pixel of the image the new ones that it is part of, and its weights in them."""
+    counts = weights.ravel() != 0
+    pixels = places.ravel()[counts]
+    order = np.argsort(pixels, kind="stable")
+    uses = np.bincount(pixels, minlength=before)
+    made = np.zeros((2, before, max(uses.max(initial=0), 1)))
+    numbers = np.arange(len(pixels)) - np.repeat(np.cumsum(uses) - uses, uses)
+    new = np.repeat(np.arange(len(places)), places.shape[1])
+    made[:, pixels[order], numbers] = new[counts][order], weights.ravel()[counts][order]
+    return made[0].astype(int), made[1]
+
+
+@functools.lru_cache(maxsize=64)
+def _taps(before: int, after: int, where: torch.device, is_gradient: bool, kind: str, **ways: bool) -> Taps:
+    """The places and the weights along an axis: for each new pixel, or with `is_gradient` for each of the image."""
     if kind == "bicubic":
-        made = _bicubic(before, after, ways["align_corners"], ways["half_pixel_centers"])
+        found = _bicubic(before, after, ways["align_corners"], ways["half_pixel_centers"])
     elif kind == "area":
-        align_corners = ways["align_corners"]
-        scale = (before - 1) / (after - 1) if align_corners and after > 1 else before / after
-        start = (np.arange(after) * scale)[:, None]
-        weights = np.zeros((after, before))
-        for pixel in range(before + int(np.ceil(scale)) + 1):  # what lies behind the last pixel counts as it
-            part = np.clip(np.minimum(pixel + 1, start + scale) - np.maximum(pixel, start), 0, None)
-            weights[:, min(pixel, before - 1)] += part[:, 0]
-        made = weights / scale
+        found = _area(before, after, ways["align_corners"])
     else:
-        made = _by_distance(before, after, kind, ways["antialias"])
-    return torch.from_numpy(made.astype(np.float32)).to(where)
+        found = _by_distance(before, after, kind, ways["antialias"])
+    places, weights = _transposed(before, *found) if is_gradient else found
+    return torch.from_numpy(places).to(where), torch.from_numpy(weights.astype(np.float32)).to(where)
+
+
+def along(part: torch.Tensor, axis: int) -> torch.Tensor:
+    """A number for each pixel along an axis of images, to multiply them by."""
+    return part.view([-1 if number == axis else 1 for number in range(4)])
+
+
+def _weighted(images: torch.Tensor, rows: Taps, columns: Taps) -> torch.Tensor:
+    made = quick_resize.weighted(images, rows, columns)
+    if made is not None:
+        return made
+    made = images.to(torch.float32)
+    for axis, (places, weights) in ((1, rows), (2, columns)):
+        terms = (
+            made.index_select(axis, place).mul_(along(weight.contiguous(), axis))
+            for place, weight in zip(places.T, weights.T, strict=True)
+        )
+        made = functools.reduce(torch.Tensor.add_, terms)
+    return made
 
 
 _ATTRS: dict[str, Any] = {"kind": "bicubic", "antialias": False, "align_corners": False, "half_pixel_centers": False}
@@ -143,9 +177,8 @@ def _filtered_kernel(images: torch.Tensor, size: tuple[int, ...], **ways: Any) -
     _filtered_shape(TensorShape(images.shape), size)
     if not (images.shape[1] and images.shape[2]):
         raise ArgumentError(f"input image must be of non-zero size, got shape {brackets(list(images.shape))}")
-    rows = _weights(images.shape[1], size[0], images.device, **ways)
-    columns = _weights(images.shape[2], size[1], images.device, **ways)
-    return torch.einsum("yh,xw,bhwc->byxc", rows, columns, images.to(torch.float32)).contiguous()
+    rows, columns = (_taps(images.shape[axis], size[axis - 1], images.device, False, **ways) for axis in (1, 2))
+    return _weighted(images, rows, columns)
 
 
 _filtered_grad = op("ResizeFilteredGrad", "grads: float32, original_size: host -> output: float32", **_ATTRS)
@@ -154,9 +187,8 @@ _filtered_grad.shape(lambda grads, original_size, **ways: TensorShape(original_s
 
 @_filtered_grad.kernel(CPU, GPU)
 def _filtered_grad_kernel(grads: torch.Tensor, original_size: tuple[int, ...], **ways: Any) -> torch.Tensor:
-    rows = _weights(original_size[1], grads.shape[1], grads.device, **ways)
-    columns = _weights(original_size[2], grads.shape[2], grads.device, **ways)
-    return torch.einsum("yh,xw,byxc->bhwc", rows, columns, grads).contiguous()
+    rows, columns = (_taps(original_size[axis], grads.shape[axis], grads.device, True, **ways) for axis in (1, 2))
+    return _weighted(grads, rows, columns)
 
 
 @filtered.gradient

@@ -25,17 +25,19 @@ from situs._src.base.export import export
 from situs._src.base.shapes import TensorShape, brackets
 from situs._src.base.tensor import Tensor
 from situs._src.base.typing import ArrayLike, HostValue, IntsLike, SizesOf
+from situs._src.ops import quick_resize
 from situs._src.ops.array import as_integers, host_shape, partly, squeeze
 from situs._src.ops.attribute import as_bool
 from situs._src.ops.cast import cast
 from situs._src.ops.constant import convert_to_tensor
 from situs._src.ops.define import CPU, GPU, op
-from situs._src.ops.image_filter import filtered
+from situs._src.ops.image_filter import along, filtered
 from situs._src.ops.image_shape import sizes, with_batch
 from situs._src.ops.join import stack
 from situs._src.ops.math import divide, minimum
 from situs._src.ops.math import round as round_
 from situs._src.ops.naming import Composed
+from situs._src.ops.quick_resize import Between
 
 PIXELS = frozenset({dt.int8, dt.uint8, dt.int16, dt.int32, dt.int64}) | FLOATING
 _ATTRS: dict[str, Any] = {"align_corners": False, "half_pixel_centers": False}
@@ -79,37 +81,30 @@ _bilinear.shape(_resized_shape)
 @_bilinear.kernel(CPU, GPU)
 def _bilinear_kernel(images: torch.Tensor, size: tuple[int, ...], **ways: bool) -> torch.Tensor:
     _check(images, size)
-    values = images.to(torch.float32)
-    return _between(_between(values, 2, size[1], ways), 1, size[0], ways)
+    rows, columns = (_neighbours(images.shape[axis], size[axis - 1], ways, images.device) for axis in (1, 2))
+    made = quick_resize.bilinear(images, rows, columns)
+    return _between(_between(images.to(torch.float32), 2, columns), 1, rows) if made is None else made
 
 
-def _between(values: torch.Tensor, axis: int, size: int, ways: dict[str, bool]) -> torch.Tensor:
-    lower, upper, part = _neighbours(values.shape[axis], size, ways, values.device)
+def _between(values: torch.Tensor, axis: int, neighbours: Between) -> torch.Tensor:
+    lower, upper, part = neighbours
     first, second = values.index_select(axis, lower), values.index_select(axis, upper)
-    return second.sub_(first).mul_(_along(part, axis)).add_(first)
+    return second.sub_(first).mul_(along(part, axis)).add_(first)
 
 
-def _neighbours(
-    before: int, after: int, ways: dict[str, bool], where: torch.device
-) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+def _neighbours(before: int, after: int, ways: dict[str, bool], where: torch.device) -> Between:
     """For each pixel of the result the two of the image that it lies between, and how far from the first."""
     return _found_neighbours(before, after, where, **ways)
 
 
 @lru_cache(maxsize=64)
-def _found_neighbours(
-    before: int, after: int, where: torch.device, **ways: bool
-) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+def _found_neighbours(before: int, after: int, where: torch.device, **ways: bool) -> Between:
     places = torch.arange(after, dtype=torch.float32)
     scale = _scale(before, after, ways["align_corners"])
     places = (places + 0.5) * scale - 0.5 if ways["half_pixel_centers"] else places * scale
     lower = places.floor()
     found = lower.clamp(min=0).long(), places.ceil().clamp(max=before - 1).long(), places - lower
     return found[0].to(where), found[1].to(where), found[2].to(where)
-
-
-def _along(part: torch.Tensor, axis: int) -> torch.Tensor:
-    return part.view([-1 if number == axis else 1 for number in range(4)])
 
 
 _bilinear_grad = op("ResizeBilinearGrad", "grads: float32, original_size: host -> output: float32", **_ATTRS)
@@ -125,7 +120,7 @@ def _bilinear_grad_kernel(grads: torch.Tensor, original_size: tuple[int, ...], *
 def _gathered(grads: torch.Tensor, axis: int, size: int, ways: dict[str, bool]) -> torch.Tensor:
     """What flows back to the pixels of the image along one axis."""
     lower, upper, part = _neighbours(size, grads.shape[axis], ways, grads.device)
-    weight = _along(part, axis)
+    weight = along(part, axis)
     made = grads.new_zeros([size if number == axis else n for number, n in enumerate(grads.shape)])
     return made.index_add_(axis, lower, grads * (1 - weight)).index_add_(axis, upper, grads * weight)
 
