@@ -128,10 +128,15 @@ def _unpacked(content: np.ndarray[Any, Any], shape: tuple[int, ...], name: str) 
     payload = content[8 * (count + 1) :].tobytes()
     if ends[0] != 0 or ends[-1] != len(payload) or (np.diff(ends) < 0).any():
         raise DataLossError(f"The strings of {name} do not end where the checkpoint says that they do.")
-    strings = np.empty(count, dtype=object)
-    for number, (begin, end) in enumerate(zip(ends[:-1].tolist(), ends[1:].tolist(), strict=True)):
-        strings[number] = payload[begin:end]
+    bounds = zip(ends[:-1].tolist(), ends[1:].tolist(), strict=True)
+    return strings_of([payload[begin:end] for begin, end in bounds], shape, name)
+
+
+def strings_of(texts: Sequence[bytes], shape: tuple[int, ...], name: str) -> np.ndarray[Any, Any]:
+    """Strings as kernels have them."""
+    strings = np.empty(len(texts), dtype=object)
+    strings[:] = texts
     try:
         return strings.reshape(shape)
     except ValueError as error:  # NumPy has at most 64 dimensions
-        raise _refused(error, name, shape, len(content)) from None
+        raise _refused(error, name, shape, sum(map(len, texts))) from None

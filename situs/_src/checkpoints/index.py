@@ -15,9 +15,9 @@ import json
 import math
 import zlib
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from operator import attrgetter
-from typing import Any
+from typing import Any, NamedTuple
 
 from situs._src.base.dtype import ALL, DType
 from situs._src.base.errors import DataLossError, InvalidArgumentError, UnimplementedError, shown
@@ -31,7 +31,6 @@ HIGHEST_RANK = 254
 MARK = b'{"crc32":"'  # how every index begins
 _BODY = len(MARK) + len('01234567",')  # where what the checksum covers begins
 _DTYPES = {dtype.name: dtype for dtype in ALL}
-_TABLE_MAGIC = bytes.fromhex("57fb808b247547db")  # how TensorFlow's own index files end
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +38,7 @@ class Shard:
     """One file of values: its name, its bytes in all, and those of the header that begins it."""
 
     file: str
-    size: int
+    size: int | None  # None if the index does not say
     header: int
     crc32: int  # of the header; every value has its own
 
@@ -55,6 +54,19 @@ class Entry:
     size: int
     crc32: int
     device: str
+    parts: tuple[Part, ...] = ()  # of one that TensorFlow has cut; the place of the bytes is theirs then
+
+    @property
+    def in_shards(self) -> set[int]:
+        """The shards with its bytes."""
+        return {part.entry.shard for part in self.parts} or {self.shard}
+
+
+class Part(NamedTuple):
+    """A part of a variable: where it is in the whole, and where its bytes are."""
+
+    place: tuple[slice, ...]
+    entry: Entry
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +76,8 @@ class Index:
     name: str
     shards: tuple[Shard, ...]
     entries: Mapping[str, Entry]
+    is_tensorflows: bool = False  # whether TensorFlow has written it, see `tensorflow_index`
+    unreadable: Mapping[str, str] = field(default_factory=dict)  # of TensorFlow's: why, by the name of the variable
 
     def to_bytes(self) -> bytes:
         """The index as it is written."""
@@ -84,7 +98,7 @@ class Index:
         Raises:
             DataLossError: the bytes are damaged, or are no index.
             InvalidArgumentError: it contradicts itself.
-            UnimplementedError: it is of another version, or of TensorFlow.
+            UnimplementedError: it is of another version.
         """
         _check_whole(content, source)
         try:
@@ -113,11 +127,6 @@ class _WrongError(Exception):
 
 
 def _check_whole(content: bytes, source: object) -> None:
-    if content.endswith(_TABLE_MAGIC):
-        raise UnimplementedError(
-            f"{source} is the index of a TensorFlow checkpoint, whose format Situs does not read. Load its variables "
-            "with TensorFlow as NumPy arrays, assign them, and save them again."
-        )
     if not content.startswith(MARK) or content[_BODY - 2 : _BODY] != b'",':
         what = "is empty" if not content else "is damaged, or no index of a checkpoint"
         raise DataLossError(f"{source} {what}: it has {len(content)} bytes, which do not begin as an index does.")
@@ -137,7 +146,7 @@ def _index(content: dict[str, Any]) -> Index:
     if len(shards) > MOST_SHARDS or len({shard.file for shard in shards}) != len(shards):
         raise _WrongError(f"it names {len(shards)} shards, too many or one of them twice")
     entries = {name: _entry(name, entry, shards) for name, entry in _member(content, "variables", dict).items()}
-    _check_apart(entries.values())
+    check_apart(entries.values())
     return Index(_member(content, "name", str), shards, entries)
 
 
@@ -145,8 +154,9 @@ def _shard(content: object) -> Shard:
     file = _member(content, "file", str)
     if not is_shard_file(file):
         raise _WrongError(f"it calls a shard {shown(file)}, which could lead anywhere")
-    found = Shard(file, _count(content, "size"), _count(content, "header"), _count(content, "crc32"))
-    if found.header > found.size:
+    size = _count(content, "size")
+    found = Shard(file, size, _count(content, "header"), _count(content, "crc32"))
+    if found.header > size:
         raise _WrongError(f"the header of {file} is longer than the file")
     return found
 
@@ -169,7 +179,7 @@ def _check_place(entry: Entry, shards: tuple[Shard, ...]) -> None:
     if entry.shard >= len(shards):
         raise _WrongError(f"there is no shard {entry.shard}")
     shard = shards[entry.shard]
-    if not shard.header <= entry.begin <= entry.begin + entry.size <= shard.size:
+    if not shard.header <= entry.begin <= entry.begin + entry.size <= (shard.size or 0):
         raise _WrongError(f"bytes {entry.begin} to {entry.begin + entry.size} are not among the values of {shard.file}")
     count = math.prod(entry.shape)
     fits = entry.size >= 8 * (count + 1) if entry.dtype.name == "string" else entry.size == count * entry.dtype.size
@@ -177,8 +187,8 @@ def _check_place(entry: Entry, shards: tuple[Shard, ...]) -> None:
         raise _WrongError(f"{entry.size} bytes are no {entry.dtype.name} values of shape {shown(list(entry.shape))}")
 
 
-def _check_apart(entries: Iterable[Entry]) -> None:
-    """Raises if two variables share bytes: small files must not stand for much memory."""
+def check_apart(entries: Iterable[Entry]) -> None:
+    """Checks that no two variables share bytes: small files must not stand for much memory."""
     ends: dict[int, int] = {}
     for entry in sorted(entries, key=attrgetter("shard", "begin", "size")):
         if entry.begin < ends.get(entry.shard, 0):

@@ -19,10 +19,12 @@ from typing import Any
 
 import numpy as np
 import torch
+from google.protobuf.message import DecodeError
 
 from situs._src.base.devices.logical import Device
 from situs._src.base.dtype import DType
 from situs._src.base.errors import DataLossError, InvalidArgumentError, shown
+from situs._src.base.proto.tensor_bundle import TrackableObjectGraph
 from situs._src.base.shapes import TensorShape
 from situs._src.base.tensor import Tensor
 from situs._src.checkpoints.cells import full_name, has_value, variable_of
@@ -239,14 +241,40 @@ def read_graph(reader: CheckpointReader) -> ObjectGraph | None:
     if size > LARGEST:
         raise DataLossError(f"The object graph of {reader.prefix} has {size} bytes; one has at most {LARGEST}.")
     value = reader.read(GRAPH_KEY)
+    parse, writer = (_from_message, "TensorFlow") if reader.index.is_tensorflows else (_from_text, "Situs")
     try:
-        content = loads(value[()])
-        nodes = [_node(node, len(content["nodes"])) for node in content["nodes"]]
+        nodes = parse(value[()])
         if not nodes:
             raise ValueError("it has no root")
-    except (AttributeError, IndexError, KeyError, TypeError, ValueError) as error:
-        raise DataLossError(f"The object graph of {reader.prefix} is not what Situs writes: {shown(error)}.") from None
+    except (AttributeError, IndexError, KeyError, TypeError, ValueError, DecodeError) as error:
+        raise DataLossError(f"The object graph of {reader.prefix} is not what {writer} writes: {shown(error)}.") from None
     return ObjectGraph(nodes)
+
+
+def _from_text(text: bytes) -> list[Node]:
+    content = loads(text)
+    return [_node(node, len(content["nodes"])) for node in content["nodes"]]
+
+
+def _from_message(content: bytes) -> list[Node]:
+    """The nodes of a graph that TensorFlow has written: slots of optimizers become children, as they are in Situs."""
+    messages = TrackableObjectGraph.FromString(content).nodes
+    nodes = []
+    for message in messages:
+        said = {"children": {child.local_name: child.node_id for child in message.children}}
+        for attribute in message.attributes:  # at most one; what is no variable of TensorFlow's finds none here
+            said |= {"key": attribute.checkpoint_key, "full_name": attribute.full_name}
+        for slot in message.slot_variables:
+            owner = messages[slot.original_variable_node_id].attributes
+            name = owner[0].full_name if owner else ""
+            said["children"][slot_child(name, slot.slot_name)] = slot.slot_variable_node_id
+        nodes.append(_node(said, len(messages)))
+    return nodes
+
+
+def slot_child(variable: str, slot: str) -> str:
+    """What an optimizer calls the child that is its slot for a variable."""
+    return f"{variable}.{slot}"
 
 
 def _node(content: dict[str, Any], count: int) -> Node:

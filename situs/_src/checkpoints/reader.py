@@ -18,9 +18,10 @@ from pathlib import Path
 from typing import Any
 
 from situs._src.base.dtype import DType
-from situs._src.base.errors import DataLossError, NotFoundError, OpError, shown
+from situs._src.base.errors import DataLossError, NotFoundError, OpError, UnimplementedError, shown
 from situs._src.base.export import export
 from situs._src.base.progress import working
+from situs._src.checkpoints import tensorflow_index, tensorflow_table
 from situs._src.checkpoints.checksum import Checksum, beside
 from situs._src.checkpoints.encoding import PIECE, Vessel
 from situs._src.checkpoints.index import LARGEST, Entry, Index, Shard
@@ -79,8 +80,11 @@ class CheckpointReader:
 
         Raises:
             NotFoundError: there is none of this name.
+            UnimplementedError: it is of a dtype that only TensorFlow has.
         """
         found = self.index.entries.get(name) if isinstance(name, str) else None
+        if found is None and name in self.index.unreadable:
+            raise UnimplementedError(f"Key {name} in checkpoint {self.prefix} cannot be read: {self.index.unreadable[name]}.")
         if found is None:
             names = list(self.index.entries)
             near = get_close_matches(str(name), names, n=1) if len(names) < 10_000 else []
@@ -110,6 +114,8 @@ class CheckpointReader:
             alone: Whether there is a core to spare for the checksum.
         """
         entry = self.entry(name)
+        if self.index.is_tensorflows:
+            return tensorflow_index.read_value(entry, name, self)
         number = self._open(entry.shard)
         vessel = Vessel(entry.dtype, entry.shape, entry.size, name)
         with translated(self._path(entry.shard)), beside(len(vessel.view) if alone else 0) as pool:
@@ -143,7 +149,7 @@ class CheckpointReader:
             for number, name in enumerate(names):
                 use(number, self.read(name))
             return
-        for shard in {self.entry(name).shard for name in names}:
+        for shard in set().union(*(self.entry(name).in_shards for name in names)):
             self._open(shard)
         with ThreadPoolExecutor(workers, thread_name_prefix="situs-restore") as pool:
             list(pool.map(lambda number: use(number, self.read(names[number], alone=False)), range(len(names))))
@@ -178,6 +184,18 @@ class CheckpointReader:
     def __del__(self) -> None:
         self.close()
 
+    # Of its files.
+
+    def size(self, shard: int) -> int:
+        """How many bytes a file with values has."""
+        return os.fstat(self._open(shard)).st_size
+
+    def fill(self, shard: int, begin: int, view: memoryview) -> None:
+        """Reads bytes of a file with values into memory."""
+        with translated(self._path(shard)):
+            for _ in _filled(self._open(shard), begin, view):
+                pass
+
     def _path(self, shard: int) -> Path:
         return shard_path(self.prefix, self.index.shards[shard].file)
 
@@ -195,6 +213,8 @@ def _read_index(prefix: Path) -> Index:
             content = read_plain(path, LARGEST)
         except FileNotFoundError:
             raise NotFoundError(_missing_text(prefix)) from None
+    if content.endswith(tensorflow_table.MAGIC):
+        return tensorflow_index.read_index(content, path)
     return Index.from_bytes(content, path)
 
 
@@ -220,6 +240,8 @@ def _open_shard(path: Path, shard: Shard) -> int:
 
 
 def _check_shard(number: int, path: Path, shard: Shard) -> None:
+    if shard.size is None:
+        return  # each value says where it is
     size = os.fstat(number).st_size
     if size != shard.size:
         raise DataLossError(f"{path} is damaged: it has {size} bytes, and was saved with {shard.size}.")

@@ -362,7 +362,7 @@ class Optimizer:
         children = {name: variable for (name, _), variable in self._non_slot_dict.items()}
         for slot_name, slots in self._slots.items():
             for key, slot in slots.items():
-                children[f"{str(key.deref().name).removesuffix(':0')}.{slot_name}"] = slot
+                children[slot_child(str(key.deref().name).removesuffix(":0"), slot_name)] = slot
         return children
 
 
