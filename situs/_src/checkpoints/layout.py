@@ -18,6 +18,7 @@ from situs._src.files.paths import as_text, without_scheme
 
 INDEX = ".index"
 _SHARD = re.compile(r"data-[0-9]{5}-of-[0-9]{5}(?:-[0-9a-f]{8})?\.safetensors")
+_TENSORFLOWS_SHARD = re.compile(r"data-[0-9]{5}-of-[0-9]{5}")
 MOST_SHARDS = 99999
 
 
@@ -57,12 +58,12 @@ def shard_file(number: int, count: int, token: str = "") -> str:
 
 
 def is_shard_file(file: str) -> bool:
-    """Whether an index may name a shard like this."""
+    """Whether an index of Situs may name a shard like this."""
     return _SHARD.fullmatch(file) is not None
 
 
 def shards_on_disk(prefix: Path) -> list[Path]:
     """The files that have names of shards of this checkpoint, whether its index knows them or not."""
     start = f"{prefix.name}."
-    found = (path for path in prefix.parent.iterdir() if path.name.startswith(start))
-    return sorted(path for path in found if is_shard_file(path.name[len(start) :]))
+    found = {path: path.name[len(start) :] for path in prefix.parent.iterdir() if path.name.startswith(start)}
+    return sorted(path for path, file in found.items() if is_shard_file(file) or _TENSORFLOWS_SHARD.fullmatch(file))

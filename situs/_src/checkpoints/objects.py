@@ -247,7 +247,9 @@ def read_graph(reader: CheckpointReader) -> ObjectGraph | None:
         if not nodes:
             raise ValueError("it has no root")
     except (AttributeError, IndexError, KeyError, TypeError, ValueError, DecodeError) as error:
-        raise DataLossError(f"The object graph of {reader.prefix} is not what {writer} writes: {shown(error)}.") from None
+        raise DataLossError(
+            f"The object graph of {reader.prefix} is not what {writer} writes: {shown(error)}."
+        ) from None
     return ObjectGraph(nodes)
 
 
@@ -257,7 +259,7 @@ def _from_text(text: bytes) -> list[Node]:
 
 
 def _from_message(content: bytes) -> list[Node]:
-    """The nodes of a graph that TensorFlow has written: slots of optimizers become children, as they are in Situs."""
+    """The nodes of a graph that TensorFlow has written; slots of optimizers are children, as in Situs."""
     messages = TrackableObjectGraph.FromString(content).nodes
     nodes = []
     for message in messages:

@@ -21,7 +21,7 @@ from situs._src.base.dtype import DType
 from situs._src.base.errors import DataLossError, NotFoundError, OpError, UnimplementedError, shown
 from situs._src.base.export import export
 from situs._src.base.progress import working
-from situs._src.checkpoints import tensorflow_index, tensorflow_table
+from situs._src.checkpoints import tensorflow_index
 from situs._src.checkpoints.checksum import Checksum, beside
 from situs._src.checkpoints.encoding import PIECE, Vessel
 from situs._src.checkpoints.index import LARGEST, Entry, Index, Shard
@@ -83,8 +83,9 @@ class CheckpointReader:
             UnimplementedError: it is of a dtype that only TensorFlow has.
         """
         found = self.index.entries.get(name) if isinstance(name, str) else None
-        if found is None and name in self.index.unreadable:
-            raise UnimplementedError(f"Key {name} in checkpoint {self.prefix} cannot be read: {self.index.unreadable[name]}.")
+        why = self.index.unreadable.get(name) if isinstance(name, str) else None
+        if why is not None:
+            raise UnimplementedError(f"Key {name} in checkpoint {self.prefix} cannot be read: {why}.")
         if found is None:
             names = list(self.index.entries)
             near = get_close_matches(str(name), names, n=1) if len(names) < 10_000 else []
@@ -213,9 +214,7 @@ def _read_index(prefix: Path) -> Index:
             content = read_plain(path, LARGEST)
         except FileNotFoundError:
             raise NotFoundError(_missing_text(prefix)) from None
-    if content.endswith(tensorflow_table.MAGIC):
-        return tensorflow_index.read_index(content, path)
-    return Index.from_bytes(content, path)
+    return tensorflow_index.index_in(content, path)
 
 
 def _missing_text(prefix: Path) -> str:

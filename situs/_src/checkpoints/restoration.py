@@ -24,6 +24,7 @@ from situs._src.checkpoints.cells import check_dtype, has_value, needs_session, 
 from situs._src.checkpoints.objects import STATE, ObjectGraph, children, may_hold_variables, walk
 from situs._src.checkpoints.reader import CheckpointReader
 from situs._src.checkpoints.resumable import Resumable
+from situs._src.ir.graph.context import init_scope
 from situs._src.runtime.session.session import BaseSession
 
 _logger = logging.getLogger("situs")
@@ -37,8 +38,16 @@ def is_waiting(parent: object) -> bool:
 
 
 def arrived(parent: object, name: str, child: object) -> None:
-    """Tells that an object has got a child; restorations that were waiting for it go on."""
-    found, child = _waiting.get(id(parent)), variable_of(child)
+    """Tells that an object has got a child; restorations that were waiting for it go on.
+
+    That may be while a function is traced, as Keras builds its optimizers: values are restored outside of it.
+    """
+    with init_scope():
+        _arrived(parent, name, variable_of(child))
+
+
+def _arrived(parent: object, name: str, child: Any) -> None:
+    found = _waiting.get(id(parent))
     if found is None or found[0]() is not parent or not may_hold_variables(child):
         return
     for restoration, number in reversed(list(found[1].items())):

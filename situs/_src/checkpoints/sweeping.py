@@ -16,6 +16,7 @@ from situs._src.base.errors import OpError
 from situs._src.checkpoints.index import LARGEST, MARK, Index
 from situs._src.checkpoints.layout import index_path, shard_path, shards_on_disk
 from situs._src.checkpoints.opening import read_plain
+from situs._src.checkpoints.tensorflow_index import index_in
 
 
 def sweep(folder: Path) -> None:
@@ -71,7 +72,7 @@ def _used_by(prefix: Path) -> set[Path]:
     if not os.path.lexists(path):
         return set()
     try:
-        return {shard_path(prefix, shard.file) for shard in Index.from_bytes(read_plain(path, LARGEST), path).shards}
+        return {shard_path(prefix, shard.file) for shard in index_in(read_plain(path, LARGEST), path).shards}
     except (OpError, OSError):
         return set(shards_on_disk(prefix))
 

@@ -4,7 +4,7 @@
     model.ckpt-100.data-00000-of-00001    the bytes of the tensors, each with a checksum in the index
 
 `read_index` makes the same `Index` of it that checkpoints of Situs have, so that a `Saver`, a `Checkpoint` and a reader
-take either. A variable that was saved in parts has an entry for each, under a key that is made of its name and its place.
+take either. A variable that was saved in parts has an entry for each, under a key made of its name and its place.
 Only reading is here: Situs writes checkpoints of its own.
 """
 
@@ -26,7 +26,7 @@ from situs._src.base.proto.tensor_bundle import BundleEntryProto, BundleHeaderPr
 from situs._src.checkpoints.encoding import Vessel, strings_of
 from situs._src.checkpoints.index import HIGHEST_RANK, Entry, Index, Part, Shard, check_apart
 from situs._src.checkpoints.layout import MOST_SHARDS
-from situs._src.checkpoints.tensorflow_table import Cursor, table_items
+from situs._src.checkpoints.tensorflow_table import MAGIC, Cursor, table_items
 from situs._src.files.crc32c import masked_crc32c
 from situs._src.runtime.eager.bridge import TORCH_DTYPE, Value
 
@@ -34,6 +34,16 @@ _LITTLE_ENDIAN = 0
 _WHOLE = -1  # the length of all of a dimension, in a key
 
 # The index.
+
+
+def index_in(content: bytes, source: object) -> Index:
+    """The index that these bytes are, whoever has written it; `source` is what errors call it.
+
+    Raises:
+        DataLossError: it is damaged.
+        UnimplementedError: it has something that Situs cannot read, or is of another version.
+    """
+    return read_index(content, source) if content.endswith(MAGIC) else Index.from_bytes(content, source)
 
 
 def read_index(content: bytes, source: object) -> Index:
@@ -48,7 +58,9 @@ def read_index(content: bytes, source: object) -> Index:
     except (DataLossError, UnimplementedError) as error:
         raise type(error)(f"{source}, the index of a TensorFlow checkpoint, cannot be read: {error}.") from None
     except DecodeError:
-        raise DataLossError(f"{source}, the index of a TensorFlow checkpoint, is damaged: it has no messages.") from None
+        raise DataLossError(
+            f"{source}, the index of a TensorFlow checkpoint, is damaged: it has no messages."
+        ) from None
 
 
 def _index(table: dict[bytes, bytes], name: str) -> Index:
@@ -60,6 +72,8 @@ def _index(table: dict[bytes, bytes], name: str) -> Index:
         raise DataLossError(f"it has {count} files")
     shards = tuple(Shard(f"data-{number:05}-of-{count:05}", None, 0, 0) for number in range(count))
     messages = {key: BundleEntryProto.FromString(value) for key, value in table.items()}
+    if any(key.startswith(b"\0") and message.slices for key, message in messages.items()):
+        raise DataLossError("a part of a variable has parts")
     unknown = {key: message.dtype for key, message in messages.items() if _dtype(message.dtype) is None}
     entries = {key: _entry(messages[key], len(shards)) for key in messages.keys() - unknown.keys()}
     check_apart(entry for key, entry in entries.items() if not messages[key].slices)
@@ -111,7 +125,8 @@ def _with_parts(key: bytes, entry: Entry, message: Any, entries: Mapping[bytes, 
     for piece in message.slices:
         place = _place(piece, entry.shape)
         part = entries.get(_part_key(key, piece))
-        if part is None or part.dtype is not entry.dtype or part.shape != tuple(cut.stop - cut.start for cut in place):
+        sizes = tuple(cut.stop - cut.start for cut in place)
+        if part is None or part.dtype is not entry.dtype or part.shape != sizes:
             raise DataLossError(f"a part of variable {shown(_name(key))} is not what the variable says of it")
         parts.append(Part(place, part))
     is_whole = sum(math.prod(part.entry.shape) for part in parts) == math.prod(entry.shape)
@@ -177,8 +192,10 @@ def read_value(entry: Entry, name: str, files: Files) -> Value:
     if not entry.parts:
         return _whole(entry, name, files)
     values = [(part.place, _whole(part.entry, name, files)) for part in entry.parts]
-    is_string = entry.dtype is dt.string
-    joined: Value = np.empty(entry.shape, object) if is_string else torch.zeros(entry.shape, dtype=TORCH_DTYPE[entry.dtype])
+    if entry.dtype is dt.string:
+        joined: Value = np.full(entry.shape, b"", object)
+    else:
+        joined = torch.zeros(entry.shape, dtype=TORCH_DTYPE[entry.dtype])
     for place, value in values:
         joined[place] = value
     return joined
@@ -207,7 +224,7 @@ def _check(content: Any, entry: Entry, name: str) -> None:
 
 
 def _strings(entry: Entry, name: str, files: Files) -> Value:
-    """Strings: how long each is, a checksum of that, their bytes. In the checksums lengths are of four or eight bytes."""
+    """Strings: how long each is, a checksum of that, their bytes. For checksums lengths are of four or eight bytes."""
     content = bytearray(entry.size)
     files.fill(entry.shard, entry.begin, memoryview(content))
     cursor = Cursor(bytes(content))

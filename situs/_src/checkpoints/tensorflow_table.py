@@ -6,7 +6,8 @@
     index     the last key of each block, and where the block is
     block     keys in order, each as what it adds to the one before, with their values; then where whole keys begin
 
-Each block has a checksum. Nothing in the file is trusted: whatever does not fit is a `DataLossError`.
+Each block has a checksum. Nothing in the file is trusted: whatever does not fit is a `DataLossError`. Keys have to
+ascend, and to be written in full now and then, so that a small file cannot stand for much memory or time.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from situs._src.files.crc32c import masked_crc32c
 MAGIC = bytes.fromhex("57fb808b247547db")  # how every table ends
 _FOOTER = 48
 _TRAILER = 5  # bytes after each block: how it is compressed, and its checksum
+_MOST_SHARED = 64  # bytes of keys for each byte of the file; TensorFlow writes every 16th key in full
 
 
 class Cursor:
@@ -64,9 +66,15 @@ def table_items(content: bytes) -> Iterator[tuple[bytes, bytes]]:
     footer = Cursor(content[-_FOOTER:])
     for _ in range(2):  # the first block says what the table is about, which is nothing here
         index = footer.varint(), footer.varint()
+    last, left = None, _MOST_SHARED * len(content)
     for _, place in _items(_block(content, *index)):
         handle = Cursor(place)
-        yield from _items(_block(content, handle.varint(), handle.varint()))
+        for key, value in _items(_block(content, handle.varint(), handle.varint())):
+            left -= len(key)
+            if left < 0 or (last is not None and key <= last):
+                raise DataLossError(f"its keys do not ascend, or are too long for {len(content)} bytes")
+            last = key
+            yield key, value
 
 
 def _block(content: bytes, begin: int, size: int) -> bytes:

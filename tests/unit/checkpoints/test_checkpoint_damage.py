@@ -123,12 +123,6 @@ def test_a_file_that_is_no_index_is_data_loss(sample, content):
         CheckpointReader(sample)
 
 
-def test_a_checkpoint_of_tensorflow_is_recognised(sample):
-    index_path(sample).write_bytes(b"\x00" * 100 + bytes.fromhex("57fb808b247547db"))
-    with pytest.raises(UnimplementedError, match="TensorFlow checkpoint"):
-        CheckpointReader(sample)
-
-
 def test_a_checkpoint_of_a_newer_version_is_recognised(sample):
     forge(sample, lambda content: content.update(version=2))
     with pytest.raises(UnimplementedError, match="version 2 of the format"):

@@ -680,3 +680,32 @@ def test_private_slots_are_followed(tmp_path):
 def test_names_that_a_checkpoint_has_itself_are_refused(name):
     with pytest.raises(InvalidArgumentError, match=f"has a {name} of its own"):
         Checkpoint(**{name: tf.Variable(1)})
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: tf1.train.AdamOptimizer(0.1),
+        lambda: tf1.train.MomentumOptimizer(0.1, 0.9),
+        lambda: tf1.train.AdagradOptimizer(0.1),
+        lambda: tf1.train.RMSPropOptimizer(0.1, momentum=0.5, centered=True),
+        lambda: tf1.train.FtrlOptimizer(0.1),
+        lambda: tf1.train.AdadeltaOptimizer(0.1),
+    ],
+)
+@pytest.mark.parametrize("traced", [False, True])
+def test_slots_that_an_optimizer_makes_later_are_restored_then(make, traced, tmp_path):
+    def program():
+        w, optimizer = tf.Variable([1.0, 2.0], name="w"), make()
+        step = lambda grad: optimizer.apply_gradients([(grad, w)])  # noqa: E731
+        return w, Checkpoint(w=w, optimizer=optimizer), tf.function(step) if traced else step
+
+    w, checkpoint, step = program()
+    step(tf.constant([3.0, -1.0]))
+    path = checkpoint.save(tmp_path / "ck")
+    step(tf.constant([0.5, 2.0]))
+    other, checkpoint, step = program()
+    status = checkpoint.restore(path)
+    step(tf.constant([0.5, 2.0]))
+    assert other.numpy().tolist() == w.numpy().tolist()
+    status.assert_consumed()

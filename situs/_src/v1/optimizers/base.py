@@ -22,6 +22,8 @@ from situs._src.base.errors import ArgumentError, DTypeError, StateError, Unimpl
 from situs._src.base.export import export
 from situs._src.base.tensor import Tensor, is_tensor, read
 from situs._src.base.tree import flatten
+from situs._src.checkpoints.objects import slot_child
+from situs._src.checkpoints.restoration import arrived
 from situs._src.ir.graph.context import control_dependencies, get_default_graph, init_scope, name_scope
 from situs._src.ir.graph.graph import Graph
 from situs._src.ir.graph.node import Operation
@@ -326,6 +328,7 @@ class Optimizer:
         slots, key = self._slot_dict(slot_name), var.ref()
         if key not in slots:
             slots[key] = make_slot(var, initial, op_name)
+            arrived(self, _child_of(var, slot_name), slots[key])
         return slots[key]
 
     def _create_non_slot_variable(self, initial_value: Any, name: str, colocate_with: Any) -> Any:
@@ -335,6 +338,7 @@ class Optimizer:
             kind = Variable if isinstance(colocate_with, Variable) else RefVariable
             with _beside(colocate_with):
                 self._non_slot_dict[key] = kind(initial_value, name=name, trainable=False)
+            arrived(self, name, self._non_slot_dict[key])
         return self._non_slot_dict[key]
 
     def _get_non_slot_variable(self, name: str, graph: Any = None) -> Any:
@@ -362,8 +366,13 @@ class Optimizer:
         children = {name: variable for (name, _), variable in self._non_slot_dict.items()}
         for slot_name, slots in self._slots.items():
             for key, slot in slots.items():
-                children[slot_child(str(key.deref().name).removesuffix(":0"), slot_name)] = slot
+                children[_child_of(key.deref(), slot_name)] = slot
         return children
+
+
+def _child_of(var: Any, slot_name: str) -> str:
+    """What a checkpoint calls the slot of a variable."""
+    return slot_child(str(var.name).removesuffix(":0"), slot_name)
 
 
 def without_duplicates(values: Any, indices: Any) -> tuple[Tensor, Tensor]:
