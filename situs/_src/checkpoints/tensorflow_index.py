@@ -64,14 +64,14 @@ def read_index(content: bytes, source: object) -> Index:
 
 
 def _index(table: dict[bytes, bytes], name: str) -> Index:
-    header = BundleHeaderProto.FromString(table.pop(b"", b""))
+    header = _message(BundleHeaderProto, table.pop(b"", b""))
     if header.endianness != _LITTLE_ENDIAN:
         raise UnimplementedError("it was written on a machine with the highest byte of a number first")
     count = header.num_shards
     if not 0 < count <= MOST_SHARDS:
         raise DataLossError(f"it has {count} files")
     shards = tuple(Shard(f"data-{number:05}-of-{count:05}", None, 0, 0) for number in range(count))
-    messages = {key: BundleEntryProto.FromString(value) for key, value in table.items()}
+    messages = {key: _message(BundleEntryProto, value) for key, value in table.items()}
     if any(key.startswith(b"\0") and message.slices for key, message in messages.items()):
         raise DataLossError("a part of a variable has parts")
     unknown = {key: message.dtype for key, message in messages.items() if _dtype(message.dtype) is None}
@@ -84,6 +84,10 @@ def _index(table: dict[bytes, bytes], name: str) -> Index:
     }
     unreadable = {_name(key): f"it is of TensorFlow's dtype number {number}" for key, number in unknown.items()}
     return Index(name.removesuffix(".index"), shards, found, is_tensorflows=True, unreadable=unreadable)
+
+
+def _message(kind: Any, content: bytes) -> Any:
+    return kind.FromString(content)
 
 
 def _name(key: bytes) -> str:
