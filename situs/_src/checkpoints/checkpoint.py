@@ -53,7 +53,7 @@ _OWN = ("_background", "_base", "_counter")  # attributes that are no children
 @export(
     "train.Checkpoint",
     v1=(),
-    differs="Files are safetensors and JSON, written as a whole or not at all; TensorFlow's are not read. Lists "
+    differs="Files are safetensors and JSON, written as a whole or not at all; TensorFlow's are only read. Lists "
     "and dictionaries that are attributes of an AutoTrackable stay what they are, and are saved.",
 )
 class Checkpoint(Trackable):

@@ -72,7 +72,7 @@ _logger = logging.getLogger("situs")
 
 @export(
     v1="train.Saver",
-    differs="Files are safetensors and JSON; TensorFlow's are not read. It adds no operations to the graph: their "
+    differs="Files are safetensors and JSON; TensorFlow's are only read. It adds no operations to the graph: their "
     "names in its SaverDef are empty, and filename= changes nothing. A graph with a Python function in "
     "it, or a dataset that takes elements from Python, is saved without a .meta file, with a line in the "
     "log.",
