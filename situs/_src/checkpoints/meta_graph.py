@@ -28,7 +28,7 @@ from situs._src.ir.graph.context import get_default_graph
 from situs._src.ir.graph.graph import Graph
 from situs._src.ir.graph.node import Operation
 from situs._src.ir.graph.tensor import SymbolicTensor
-from situs._src.tracing.importing import import_graph_def
+from situs._src.tracing.importing import import_graph_def, import_what_is_known
 from situs._src.variables.collections import GraphKeys
 from situs._src.variables.symbolic import RefVariable
 
@@ -111,11 +111,43 @@ def note_saved(content: MetaGraphDef, variables: Mapping[str, str]) -> None:
 
 
 def saved_in(content: MetaGraphDef) -> dict[str, str] | None:
-    """What `note_saved` has recorded; None for graphs written by others."""
+    """What a saver saves: names of variables, by the names that they are saved under; None if there is no saver."""
     if _SAVED not in content.collection_def:
-        return None
+        return _saved_by_operations(content)
     lines = [line.decode().split("\n", 1) for line in content.collection_def[_SAVED].bytes_list.value]
     return {line[0]: line[-1] for line in lines}
+
+
+def is_foreign(content: MetaGraphDef) -> bool:
+    """Whether TensorFlow has written the graph."""
+    version = content.meta_info_def.tensorflow_version
+    return bool(version) and not version.startswith("situs")
+
+
+def _saved_by_operations(content: MetaGraphDef) -> dict[str, str] | None:
+    """What the operations of a saver of TensorFlow's save."""
+    nodes = {node.name: node for node in content.graph_def.node}
+    scope = content.saver_def.save_tensor_name.rpartition("/")[0]
+    found: dict[str, str] = {}
+    for node in nodes.values():
+        if node.op != "SaveV2" or node.name.rpartition("/")[0] != scope:
+            continue
+        keys, slices = (nodes.get(name) for name in node.input[1:3])
+        if keys is None or slices is None:
+            continue
+        cuts = slices.attr["value"].tensor.string_val
+        for key, cut, source in zip(keys.attr["value"].tensor.string_val, cuts, node.input[3:], strict=False):
+            name = key.decode(errors="replace")
+            found[name] = name if cut else _variable_behind(nodes, source)
+    return found or None
+
+
+def _variable_behind(nodes: Mapping[str, Any], source: str) -> str:
+    """The name of the variable that a tensor is read from."""
+    name = source.partition(":")[0]
+    while name in nodes and nodes[name].op in ("Identity", "ReadVariableOp"):
+        name = nodes[name].input[0].partition(":")[0]
+    return name
 
 
 def _clear_devices(content: GraphDef) -> None:
@@ -178,13 +210,19 @@ def add_meta_graph(content: MetaGraphDef, clear_devices: bool = False, import_sc
         content = copy.deepcopy(content)
         _clear_devices(content.graph_def)
     graph = get_default_graph()
-    import_graph_def(content.graph_def, name=import_scope or "")
+    if is_foreign(content):
+        scope = f"{import_scope}/" if import_scope else ""
+        left_out = import_what_is_known(content.graph_def, import_scope or "")
+        graph.left_out.update({f"{scope}{name}": why for name, why in left_out.items()})
+        _logger.info("%d of %d operations are left out", len(left_out), len(content.graph_def.node))
+    else:
+        import_graph_def(content.graph_def, name=import_scope or "")
     states: list[Any] = []
     variables: dict[str, Any] = {}  # one object for a variable, however many collections it is in
     for name, collection in content.collection_def.items():
         if name == _SAVED:
             continue
-        found = _items(graph, collection, f"{import_scope}/" if import_scope else "", variables)
+        found = _items(graph, name, collection, f"{import_scope}/" if import_scope else "", variables)
         for item in states_of(found) if name == GraphKeys.SAVEABLE_OBJECTS else found:
             graph.add_to_collection(name, item)
             if isinstance(item, SessionState):
@@ -192,20 +230,27 @@ def add_meta_graph(content: MetaGraphDef, clear_devices: bool = False, import_sc
     return [*variables.values(), *states]
 
 
-def _items(graph: Graph, collection: CollectionDef, scope: str, variables: dict[str, Any]) -> list[Any]:
+# Collections of messages that look like those of variables: their first fields are strings too.
+_MESSAGES = (GraphKeys.COND_CONTEXT, GraphKeys.WHILE_CONTEXT, GraphKeys.QUEUE_RUNNERS, GraphKeys.SAVERS)
+
+
+def _items(graph: Graph, name: str, collection: CollectionDef, scope: str, variables: dict[str, Any]) -> list[Any]:
     kind = collection.WhichOneof("kind")
     values = [] if kind is None else list(getattr(collection, kind).value)
     if kind == "node_list":
-        return [graph.as_graph_element(scope + name) for name in values]
+        there = [name for name in values if scope + name.partition(":")[0] not in graph.left_out]
+        return [graph.as_graph_element(scope + name) for name in there]
     if kind != "bytes_list":
         return values
+    if name in _MESSAGES:
+        return [_as_string(value) for value in values]
     return [_from_bytes(graph, value, scope, variables) for value in values]
 
 
 def _from_bytes(graph: Graph, content: bytes, scope: str, variables: dict[str, Any]) -> Any:
-    """A variable, or the string that the bytes are if they describe none."""
+    """A variable, or the string that the bytes are if they describe none that the graph has."""
     message = _as_variable(content)
-    if message is None:
+    if message is None or scope + message.variable_name.partition(":")[0] in graph.left_out:
         return _as_string(content)
     if message.variable_name not in variables:
         variables[message.variable_name] = RefVariable.from_proto(message, scope.removesuffix("/"))

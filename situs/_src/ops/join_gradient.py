@@ -5,6 +5,7 @@ the shape of its input:
 
     y, z = split(x, [2, 3])        SplitVGrad([dz], shape of x, [2, 3], 0, given=(1,))     [0, 0, dz0, dz1, dz2]
     y = tile(x, [2])               TileGrad(dy, [2], shape of x)                           dy[:n] + dy[n:]
+    y = concat([a, b], 0)          ConcatOffset(0, [shape of a, shape of b])               [0], [len(a)]
 """
 
 from __future__ import annotations
@@ -13,8 +14,9 @@ from typing import Any
 
 import torch
 
-from situs._src.base.dtype import COMPLEX, FLOATING
-from situs._src.base.shapes import TensorShape
+from situs._src.base.dtype import COMPLEX, FLOATING, INDEX
+from situs._src.base.errors import ArgumentError
+from situs._src.base.shapes import TensorShape, brackets
 from situs._src.base.tensor import Tensor
 from situs._src.base.typing import HostInput, ShapeLike
 from situs._src.ir.graph.tensor import SymbolicTensor
@@ -52,6 +54,35 @@ def without_padding(grad: Tensor, paddings: Any, shape: ShapeLike) -> Tensor:
     given = plain(paddings, "paddings") if is_plain(paddings) else paddings
     begin = given[:, 0] if isinstance(given, Tensor) else [pair[0] for pair in given]
     return find_op("Slice")(grad, begin, shape)
+
+
+# Where each part begins in what was joined: in the gradients of graphs that TensorFlow has written.
+
+_concat_offset = op("ConcatOffset", "concat_dim: int32, shape: T* -> offset: T*", T=INDEX)
+_concat_offset.shape(lambda concat_dim, shape: shape)
+_concat_offset.stops_gradients()
+
+
+@_concat_offset.kernel(CPU)
+@_concat_offset.kernel(GPU, host_output=True)
+def _concat_offset_kernel(concat_dim: torch.Tensor, shape: list[torch.Tensor]) -> list[torch.Tensor]:
+    sizes, axis = [each.tolist() for each in shape], int(concat_dim)
+    rank = len(sizes[0])
+    if not -rank <= axis < rank:
+        raise ArgumentError(f"Concat dim is out of range: {axis} vs. {rank}")
+    axis %= rank
+    offsets, begin = [], 0
+    for number, own in enumerate(sizes):
+        if len(own) != rank:
+            raise ArgumentError(f"input {number} should contain {rank} elements, but got {len(own)}")
+        if own[:axis] != sizes[0][:axis] or own[axis + 1 :] != sizes[0][axis + 1 :]:
+            raise ArgumentError(
+                f"All dimensions except {axis} must match. Input {number} has shape {brackets(own)} and doesn't match "
+                f"input 0 with shape {brackets(sizes[0])}."
+            )
+        offsets.append(torch.tensor([begin if place == axis else 0 for place in range(rank)], dtype=shape[0].dtype))
+        begin += own[axis]
+    return offsets
 
 
 # Parts of which some have no gradient.

@@ -10,8 +10,9 @@ from typing import Any
 
 import torch
 
-from situs._src.base.dtype import NUMERIC, WIDE_UNSIGNED
-from situs._src.base.shapes import UNKNOWN, Dim, TensorShape
+from situs._src.base.dtype import INDEX, NUMERIC, WIDE_UNSIGNED
+from situs._src.base.errors import ArgumentError
+from situs._src.base.shapes import UNKNOWN, Dim, TensorShape, brackets, broadcast
 from situs._src.base.tensor import Tensor
 from situs._src.base.typing import ShapeLike, SizesOf
 from situs._src.ir.graph.tensor import SymbolicTensor
@@ -75,3 +76,23 @@ def _is_whole(made: TensorShape, sizes: tuple[Dim, ...] | None, others: tuple[Di
     aligned = (None,) * len(sizes) if others is None else (1,) * (len(sizes) - len(others)) + others
     triples = zip(sizes, made, aligned, strict=True)
     return all(other == 1 if size is None else size == dim for size, dim, other in triples)
+
+
+# Which axes those are, in the gradients of graphs that TensorFlow has written.
+
+_broadcast_gradient_args = op("BroadcastGradientArgs", "s0: T, s1: T -> r0: T, r1: T", T=INDEX)
+_broadcast_gradient_args.shape(lambda s0, s1: [TensorShape([None]), TensorShape([None])])
+_broadcast_gradient_args.stops_gradients()
+
+
+@_broadcast_gradient_args.kernel(CPU)
+@_broadcast_gradient_args.kernel(GPU, host_output=True)
+def _broadcast_gradient_args_kernel(s0: torch.Tensor, s1: torch.Tensor) -> list[torch.Tensor]:
+    """For each of two shapes the axes, of the result of broadcasting them, that it is summed over."""
+    if s0.ndim != 1 or s1.ndim != 1:
+        raise ArgumentError(f"In[0] and In[1] must be vectors, got {brackets(s0.shape)} and {brackets(s1.shape)}")
+    shapes = s0.tolist(), s1.tolist()
+    rank = len(broadcast(TensorShape(shapes[0]), TensorShape(shapes[1])))
+    aligned = [[1] * (rank - len(shape)) + shape for shape in shapes]
+    summed = [[axis for axis, size in enumerate(shape) if size == 1] for shape in aligned]
+    return [torch.tensor([] if shapes[0] == shapes[1] else axes, dtype=s0.dtype) for axes in summed]

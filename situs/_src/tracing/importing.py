@@ -32,8 +32,8 @@ from situs._src.runtime.symbolic.node_def import Source, parse_input
 @export(
     v1=("import_graph_def", "graph_util.import_graph_def"),
     differs="Text or JSON of a GraphDef is imported too. versions.min_consumer is ignored: a graph is imported if "
-    "its ops exist. Older ops (Add, Gather, Concat, BatchMatMul) are replaced by their successors; Switch and Merge, "
-    "resource variables (VarHandleOp) and gradient ops (BroadcastGradientArgs, ConcatOffset) are errors.",
+    "its ops exist. Older ops (Add, Gather, Concat, BatchMatMul) and those on handles of variables (VarHandleOp) are "
+    "replaced by Situs' own; Switch and Merge are errors.",
 )
 def import_graph_def(
     graph_def: Any,
@@ -63,16 +63,36 @@ def import_graph_def(
     """
     content = read_graph_def(graph_def)
     wanted = _checked_names(return_elements)
-    mapped = _checked_map(input_map)
+    found = _added(content, "import" if name is None else name, _checked_map(input_map), wanted or [], None)
+    return None if wanted is None else found
+
+
+def import_what_is_known(content: GraphDef, name: str) -> dict[str, str]:
+    """Adds those nodes of a graph to the default graph that can be added.
+
+    Args:
+        content: The graph.
+        name: A prefix for the names, followed by a slash; no prefix if it is empty.
+
+    Returns:
+        The others, each with the reason; also those that depend on them.
+    """
+    left_out: dict[str, str] = {}
+    _added(content, name, {}, [], left_out)
+    return left_out
+
+
+def _added(
+    content: GraphDef, name: str, mapped: Mapping[str, Any], wanted: list[str], left_out: dict[str, str] | None
+) -> list[Any]:
     graph = get_default_graph()
-    with _inside(graph), graph.name_scope("import" if name is None else name) as scope:
+    with _inside(graph), graph.name_scope(name) as scope:
         inputs = _as_sources(graph, mapped, scope)
         library = {function.signature.name: function for function in content.library.function}
-        importer = Importer(graph, content.node, scope.rstrip("/"), library, inputs)
+        importer = Importer(graph, content.node, scope.rstrip("/"), library, inputs, left_out=left_out)
         with _all_or_nothing(graph):
             importer.run()
-            found = [importer.element(text) for text in wanted or ()]
-    return None if wanted is None else found
+            return [importer.element(text) for text in wanted]
 
 
 @contextmanager

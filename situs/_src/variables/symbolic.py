@@ -31,7 +31,7 @@ from situs._src.ir.graph.function import outermost
 from situs._src.ir.graph.graph import Graph
 from situs._src.ir.graph.node import Operation
 from situs._src.ir.graph.tensor import SymbolicTensor
-from situs._src.ir.registry.op import Op
+from situs._src.ir.registry.op import Op, find_op
 from situs._src.ops import operators
 from situs._src.ops.array import identity
 from situs._src.ops.attribute import as_bool, as_int
@@ -51,6 +51,15 @@ from situs._src.variables.updates import Updatable
 
 if TYPE_CHECKING:
     from situs._src.base.proto.meta_graph import VariableDef
+
+
+def _found_or_to_feed(graph: Graph, name: str, dtype: dt.DType) -> Any:
+    """An operation or tensor; if it was left out when the graph was imported, what has to be fed in its place."""
+    operation = name.partition(":")[0]
+    if operation not in graph.left_out:
+        return graph.as_graph_element(name)
+    stand_in: Any = find_op("Placeholder")(dtype=dtype, shape=UNKNOWN, name=f"{operation}_left_out")
+    return stand_in if ":" in name else stand_in.op
 
 
 @export(
@@ -244,9 +253,9 @@ class RefVariable(Updatable, metaclass=Created):
             )
         self._variable, self._shape = state, state.shape
         self._read_before_changes = False
-        self._initializer = graph.as_graph_element(scope + message.initializer_name)
+        self._initializer = _found_or_to_feed(graph, scope + message.initializer_name, state.dtype)
         self._snapshot = graph.as_graph_element(scope + message.snapshot_name)
-        self._initial_value = graph.as_graph_element(scope + message.initial_value_name)
+        self._initial_value = _found_or_to_feed(graph, scope + message.initial_value_name, state.dtype)
         self.trainable, self.constraint = message.trainable, None
         self._synchronization = VariableSynchronization(message.synchronization)
         self._aggregation = VariableAggregation(message.aggregation)

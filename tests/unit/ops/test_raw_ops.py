@@ -104,3 +104,51 @@ def test_numpy_names():
 def test_bucketize_refuses_without_verification(fast):
     with pytest.raises(errors.InvalidArgumentError, match="Expected sorted boundaries"):
         raw.Bucketize(input=[1.0], boundaries=[2.0, 1.0])
+
+
+# Ops of gradients in graphs that TensorFlow has written.
+
+
+@pytest.mark.parametrize(
+    ("shapes", "axes"),
+    [
+        (([2, 3], [3]), ([], [0])),
+        (([2, 1, 4], [3, 1]), ([1], [0, 2])),
+        (([2, 3], [2, 3]), ([], [])),
+        (([1, 3], [1, 3]), ([], [])),
+        (([1], [1, 1]), ([0, 1], [0, 1])),
+        (([], [2]), ([0], [])),
+        (([], []), ([], [])),
+        (([0, 1], [1, 5]), ([1], [0])),
+    ],
+)
+def test_axes_that_gradients_are_summed_over(shapes, axes):
+    found = raw.BroadcastGradientArgs(s0=tf.constant(shapes[0], tf.int32), s1=tf.constant(shapes[1], tf.int32))
+    assert [each.numpy().tolist() for each in found] == [list(each) for each in axes]
+    assert found.r0.dtype == tf.int32
+
+
+def test_axes_of_shapes_that_do_not_fit():
+    with pytest.raises(errors.InvalidArgumentError, match="ncompatible shapes"):
+        raw.BroadcastGradientArgs(s0=[2], s1=[3])
+    with pytest.raises(errors.InvalidArgumentError, match="must be vectors"):
+        raw.BroadcastGradientArgs(s0=[[2]], s1=[3])
+
+
+def test_where_parts_begin():
+    offsets = raw.ConcatOffset(concat_dim=1, shape=[[2, 2, 7], [2, 3, 7], [2, 5, 7]])
+    assert [each.numpy().tolist() for each in offsets] == [[0, 0, 0], [0, 2, 0], [0, 5, 0]]
+    assert raw.ConcatOffset(concat_dim=-1, shape=[[2, 0], [2, 3], [2, 1]])[2].numpy().tolist() == [0, 3]
+
+
+@pytest.mark.parametrize(
+    ("axis", "shapes", "said"),
+    [
+        (2, [[1, 2], [1, 2]], "Concat dim is out of range: 2 vs. 2"),
+        (0, [[1, 2], [1]], "input 1 should contain 2 elements, but got 1"),
+        (0, [[1, 2], [1, 3]], r"All dimensions except 0 must match. Input 1 has shape \[1,3\] and doesn't match"),
+    ],
+)
+def test_parts_that_do_not_fit(axis, shapes, said):
+    with pytest.raises(errors.InvalidArgumentError, match=said):
+        raw.ConcatOffset(concat_dim=axis, shape=[tf.constant(shape) for shape in shapes])

@@ -87,6 +87,7 @@ class Graph(Collections):
         super().__init__()
         self._operations: list[Operation] = []
         self._by_name: dict[str, Operation] = {}
+        self.left_out: dict[str, str] = {}  # operations that an imported graph has elsewhere: why not here
         self._names = Names()
         self._finalized = False
         self.placed = 0  # how many operations a session has placed
@@ -413,8 +414,11 @@ class Graph(Collections):
         if colon or not allow_operation:
             raise self._wrong_form(name, tensor=not colon)
         if name not in self._by_name:
-            raise NameNotFoundError(f"The name '{name}' refers to an Operation not in the graph.")
+            raise NameNotFoundError(f"The name '{name}' refers to an Operation not in the graph.{self._why(name)}")
         return self._by_name[name]
+
+    def _why(self, name: str) -> str:
+        return f" It was left out when the graph was imported: {self.left_out[name]}" if name in self.left_out else ""
 
     def _wrong_form(self, name: str, tensor: bool) -> InvalidArgumentError:
         if not tensor:
@@ -434,7 +438,7 @@ class Graph(Collections):
         if node is None:
             raise NameNotFoundError(
                 f"The name '{name}' refers to a Tensor which does not exist. The operation, '{operation}', does not "
-                "exist in the graph."
+                f"exist in the graph.{self._why(operation)}"
             )
         if len(number) > 9 or int(number) >= len(node.outputs):  # Python reads no numbers of thousands of digits
             raise NameNotFoundError(

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from situs._src.base.dtype import DType
-from situs._src.base.errors import ArgumentError, InternalError, InvalidArgumentError
+from situs._src.base.errors import ArgumentError, InternalError, InvalidArgumentError, NotFoundError
 from situs._src.base.proto.graph import AttrValue, FunctionDef, NodeDef
 from situs._src.base.shapes import UNKNOWN, TensorShape
 from situs._src.ir.graph.attributes import PLAIN, read_attr, read_plain
@@ -28,6 +28,7 @@ from situs._src.ir.graph.tensor import SymbolicTensor
 from situs._src.ir.graph.verify import verify_operation
 from situs._src.ir.registry.op import Op, find_op
 from situs._src.ir.registry.signature import ANY, Arg
+from situs._src.ir.registry.traits import STATE
 from situs._src.runtime.symbolic import node_def as read
 from situs._src.runtime.symbolic.build import apply
 from situs._src.runtime.symbolic.node_def import CONTROL, Attrs, Source, parse_input
@@ -44,6 +45,8 @@ class Importer:
         library: The functions that nodes may refer to, by name.
         inputs: Tensors, and operations for control inputs, that replace results of nodes.
         interface: The inputs and outputs of the function that the nodes belong to.
+        left_out: Gets the nodes that cannot be added, each with the reason, and those that depend on them; if it is
+            not given, such a node is an error.
     """
 
     def __init__(
@@ -54,6 +57,7 @@ class Importer:
         library: Mapping[str, FunctionDef],
         inputs: Mapping[Source, Any] | None = None,
         interface: Interface | None = None,
+        left_out: dict[str, str] | None = None,
     ) -> None:
         self.graph = graph
         self.nodes = list(nodes)
@@ -68,6 +72,8 @@ class Importer:
         self.inner: dict[FunctionGraph, Importer] = {}  # the importers of the nodes' graphs
         self.known: dict[tuple[str, Any], _Known] = {}  # by the op and its serialized attributes
         self.about: dict[str, _Known] = {}  # by the name of a node
+        self.further: dict[Source, Any] = {}  # results that only TensorFlow's ops have
+        self.left_out = left_out
 
     def run(self) -> None:
         """Adds the nodes.
@@ -79,12 +85,20 @@ class Importer:
         sources = [[parse_input(text) for text in node.input] for node in self.nodes]
         read.check_nodes(self.nodes, sources, self.inputs)
         order = read.in_order(self.nodes, sources, self.inputs)
-        with _alone(self.graph), read.blamed() as at:
-            for number in order:
-                at.node = node = self.nodes[number]
-                self._add(node, sources[number])
+        with _alone(self.graph):
+            if self.left_out is None:
+                for node in self.nodes:
+                    read.op_of(node)
+                with read.blamed() as at:
+                    for number in order:
+                        at.node = node = self.nodes[number]
+                        self._add(node, sources[number])
+            else:
+                for number in order:
+                    self._add_or_leave_out(self.nodes[number], sources[number], self.left_out)
         for node in self.nodes:
-            self._colocate(node, self.about[node.name].colocations)
+            if node.name in self.made:
+                self._colocate(node, self.about[node.name].colocations)
         unused = [source for source in self.inputs if source not in self.used and not self._exists(source)]
         if unused:
             raise ArgumentError(
@@ -114,9 +128,10 @@ class Importer:
     # One node.
 
     def _add(self, node: NodeDef, sources: list[Source]) -> None:
-        tensors = [self._tensor(source) for source in sources if source.number != CONTROL]
         name = node.name
         known = self.about[name] = self._about(node)
+        taken = None if known.became is None else known.became.takes
+        tensors = [self._tensor(source) for source in sources[:taken] if source.number != CONTROL]
         if known.became is not None and known.became.inputs is not None:
             tensors, hosts = known.became.inputs(tensors)
             known = replace(known, attrs={**known.attrs, **host_attrs(hosts)}, seen={})
@@ -130,6 +145,19 @@ class Importer:
             self.graph.add_controls(made, [self._control(source) for source in sources if source.number == CONTROL])
         if "_output_shapes" in known.attrs:
             _refine(made, known.attrs)
+
+    def _add_or_leave_out(self, node: NodeDef, sources: list[Source], left_out: dict[str, str]) -> None:
+        why = next((left_out[source.name] for source in sources if source.name in left_out), None)
+        if why is None:
+            try:
+                with read.blamed() as at:
+                    at.node = node
+                    self._add(node, sources)
+                return
+            except (InvalidArgumentError, NotFoundError) as error:
+                why = str(error)
+        self.made.pop(node.name, None)
+        left_out[node.name] = why
 
     def _about(self, node: NodeDef) -> _Known:
         """What the op and the attributes of a node determine, computed once for all equal nodes."""
@@ -153,6 +181,8 @@ class Importer:
         read.check_types(name, op_def, known.wanted, args)
         values = self._values(op_def, attrs, tensors) if known.values is None else known.values
         _check_functions(op_def, values)
+        if STATE in op_def.traits and not values.get("shared_name"):
+            return self._applied(name, op_def, args, {**values, "shared_name": name})  # as TensorFlow takes none
         if not any(arg.type is ANY for arg in op_def.outputs):
             if known.values is None or not read.takes_tensors(op_def):
                 return self._applied(name, op_def, args, values)
@@ -240,12 +270,23 @@ class Importer:
             self.used.add(source)
             return self.inputs[source]  # type: ignore[no-any-return]
         outputs = self.made[source.name].outputs
+        became = self.about[source.name].became
+        if source.number == len(outputs) and became is not None and became.further:
+            return self._further(source, became.further)
         if source.number >= len(outputs):
             raise ArgumentError(
                 f"Connecting to invalid output {source.number} of source node {source.name} which has {len(outputs)} "
                 "outputs."
             )
         return outputs[source.number]
+
+    def _further(self, source: Source, op_name: str) -> SymbolicTensor:
+        """A result that the op of a node has in TensorFlow only."""
+        if source not in self.further:
+            node = self.made[source.name]
+            ones: Any = find_op("OnesLike")(node.outputs[0])
+            self.further[source] = find_op(op_name)(ones, *node.inputs)
+        return self.further[source]
 
     def _control(self, source: Source) -> Operation:
         if source not in self.inputs:
@@ -259,6 +300,7 @@ class Importer:
 
     def _colocate(self, node: NodeDef, names: list[str]) -> None:
         """Adds a node to its colocation group; its device is then that of the first other member that requests one."""
+        names = [name for name in names if self.left_out is None or name not in self.left_out]
         for name in names:
             if name not in self.made:
                 raise ArgumentError(f"Node '{node.name}' expects to be colocated with unknown node '{name}'")
@@ -408,13 +450,14 @@ def _result(importer: Importer, text: str) -> SymbolicTensor:
 
 
 def _refine(made: Operation, attrs: Attrs) -> None:
-    """Merges the shapes that the node declares for its results."""
+    """Merges the shapes that the node declares for its results.
+
+    The last results, which gradients need, are not always those of TensorFlow's op of the same name.
+    """
     shapes = read.output_shapes(attrs)
     if shapes is None:
         return
-    if len(shapes) != len(made.outputs):
-        raise ArgumentError(f"The attr '_output_shapes' has {len(shapes)} shapes for {len(made.outputs)} results.")
-    for number, (tensor, shape) in enumerate(zip(made.outputs, shapes, strict=True)):
+    for number, (tensor, shape) in enumerate(zip(made.outputs, shapes, strict=False)):
         try:
             tensor.set_shape(shape)
         except InvalidArgumentError as error:

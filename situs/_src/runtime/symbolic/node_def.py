@@ -67,7 +67,6 @@ def check_nodes(nodes: Sequence[NodeDef], sources: Sequence[Sequence[Source]], g
 
     Raises:
         InvalidArgumentError: they have not.
-        NotFoundError: there is no op of some node's type.
     """
     names: set[str] = set()
     for node in nodes:
@@ -79,7 +78,6 @@ def check_nodes(nodes: Sequence[NodeDef], sources: Sequence[Sequence[Source]], g
         if node.name in names:
             raise ArgumentError(f"Node '{node.name}' is not unique")
         names.add(node.name)
-        op_of(node)
     for node, wanted in zip(nodes, sources, strict=True):
         numbers = [source.number == CONTROL for source in wanted]
         if numbers != sorted(numbers):
