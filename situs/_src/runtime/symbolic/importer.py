@@ -72,7 +72,7 @@ class Importer:
         self.inner: dict[FunctionGraph, Importer] = {}  # the importers of the nodes' graphs
         self.known: dict[tuple[str, Any], _Known] = {}  # by the op and its serialized attributes
         self.about: dict[str, _Known] = {}  # by the name of a node
-        self.further: dict[Source, Any] = {}  # results that only TensorFlow's ops have
+        self.further: dict[Source, SymbolicTensor] = {}  # results that only TensorFlow's ops have
         self.left_out = left_out
 
     def run(self) -> None:
