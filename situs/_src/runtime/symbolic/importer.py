@@ -284,8 +284,8 @@ class Importer:
         """A result that the op of a node has in TensorFlow only."""
         if source not in self.further:
             node = self.made[source.name]
-            ones: Any = find_op("OnesLike")(node.outputs[0])
-            self.further[source] = find_op(op_name)(ones, *node.inputs)
+            build: Any = find_op(op_name)
+            self.further[source] = build(find_op("OnesLike")(node.outputs[0]), *node.inputs)
         return self.further[source]
 
     def _control(self, source: Source) -> Operation:
