@@ -21,7 +21,7 @@ from situs._src.base.devices.scope import here
 from situs._src.base.dtype import FIXED, FLOATING, INDEX, STRING, WIDE_UNSIGNED, DType, as_dtype
 from situs._src.base.errors import ArgumentError, DTypeError, InvalidArgumentError, shown
 from situs._src.base.export import export
-from situs._src.base.shapes import UNKNOWN, TensorShape, brackets, broadcast
+from situs._src.base.shapes import SCALAR, UNKNOWN, TensorShape, brackets, broadcast
 from situs._src.base.streams import WORD, Position
 from situs._src.base.tensor import Tensor
 from situs._src.base.typing import ArrayLike, DTypeLike, HostValue, IntLike, ShapeLike
@@ -190,7 +190,29 @@ def _full_int_kernel(shape: HostValue, seed: HostValue, *, dtype: DType, device:
     return philox.bits(checked_sizes(shape), TORCH_DTYPE[dtype], _begin_anywhere(seed), device)
 
 
-# The same from a position.
+# The same from a position, which graphs that TensorFlow has written make of a seed first.
+
+_get_position = op("StatelessRandomGetKeyCounter", "seed: Tseed -> key: uint64, counter: uint64", Tseed=INDEX)
+_get_position.shape(lambda seed: [TensorShape([1]), TensorShape([2])])
+_get_position.stops_gradients()
+
+
+@_get_position.kernel(CPU)
+@_get_position.kernel(GPU, host_output=True)
+def _get_position_kernel(seed: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+    begin = begin_of_seed(tuple(seed.tolist()))
+    words = np.array([begin.key, begin.counter % WORD, begin.counter // WORD], np.uint64)
+    return torch.from_numpy(words[:1]), torch.from_numpy(words[1:])
+
+
+_get_algorithm = op("StatelessRandomGetAlg", "-> alg: int32")
+_get_algorithm.shape(lambda: SCALAR)
+
+
+@_get_algorithm.kernel(CPU)
+def _get_algorithm_kernel() -> torch.Tensor:
+    return torch.tensor(PHILOX, dtype=torch.int32)
+
 
 _normal_at = op(
     "StatelessRandomNormalV2", "shape: host, key: host, counter: host, alg: host -> output: dtype", dtype=FLOATING

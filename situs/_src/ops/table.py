@@ -420,6 +420,39 @@ def _lines_kernel(
     key_dtype: DType,
     value_dtype: DType,
 ) -> tuple[Value, Value]:
+    return _columns(filename, key_dtype, value_dtype, key_index, value_index, vocab_size, delimiter, offset)
+
+
+initialize_from_file = op(
+    "InitializeTableFromTextFileV2",
+    "table_handle: resource, filename: string ->",
+    stateful=True,
+    key_index=WHOLE_LINE,
+    value_index=LINE_NUMBER,
+    vocab_size=-1,
+    delimiter="\t",
+    offset=0,
+)
+initialize_from_file.shape(lambda table_handle, filename, **attrs: [])
+
+
+@initialize_from_file.kernel(CPU)
+def _initialize_from_file_kernel(table_handle: Store, filename: Any, **attrs: Any) -> tuple[()]:
+    table_handle.fill(*_columns(filename, table_handle.key_dtype, table_handle.value_dtype, **attrs))
+    return ()
+
+
+def _columns(
+    filename: Any,
+    key_dtype: DType,
+    value_dtype: DType,
+    key_index: int,
+    value_index: int,
+    vocab_size: int,
+    delimiter: str,
+    offset: int,
+) -> tuple[Value, Value]:
+    """The keys and values that the lines of a file have."""
     path = _path(filename)
     try:
         with open(path, "rb") as file:  # noqa: PTH123 - bytes, as the tensor has them

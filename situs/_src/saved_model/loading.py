@@ -5,17 +5,32 @@
     loaded.signatures["serving_default"](x=x)           a signature: tensors by name
     loaded.block.w, loaded.trainable_variables          variables, which can be trained further
 
-Models saved by sessions have no objects: the result then has signatures and variables.
+Models saved by sessions have no objects: the result then has signatures and variables. Programs that TensorFlow 2 has
+saved are rewritten first (`saved_model.tensorflow`), function by function as they are called for.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import os
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from functools import partial
+from pathlib import PurePath
 from typing import Any
 
 from situs._src.base.devices.scope import here
 from situs._src.base.dtype import DType
-from situs._src.base.errors import ArgumentError, DataLossError, DTypeError, SitusError, StateError, shown
+from situs._src.base.errors import (
+    ArgumentError,
+    DataLossError,
+    DTypeError,
+    InvalidArgumentError,
+    NotFoundError,
+    SitusError,
+    StateError,
+    UnimplementedError,
+    shown,
+)
 from situs._src.base.export import export
 from situs._src.base.proto.formats import from_bytes
 from situs._src.base.proto.graph import FunctionDef, NodeDef
@@ -23,19 +38,27 @@ from situs._src.base.proto.meta_graph import MetaGraphDef, VariableDef
 from situs._src.base.proto.saved_model import SavedObject, SignatureDef
 from situs._src.base.proto.tensor import dtype_from_proto, shape_from_proto
 from situs._src.base.shapes import TensorShape
+from situs._src.base.tensor import Tensor
 from situs._src.base.typing import PathLike
 from situs._src.checkpoints.cells import is_variable
-from situs._src.checkpoints.objects import children, read_graph
+from situs._src.checkpoints.meta_graph import is_foreign
+from situs._src.checkpoints.objects import Node, children, read_graph
 from situs._src.checkpoints.reader import CheckpointReader
 from situs._src.checkpoints.tracking import AutoTrackable
 from situs._src.files.paths import as_text, local
+from situs._src.ir.graph.attributes import read_attr
 from situs._src.ir.graph.context import init_scope
+from situs._src.ops.constant import constant
+from situs._src.ops.table import Store
 from situs._src.runtime.eager.bridge import host, place
 from situs._src.runtime.eager.tensor import wrap
 from situs._src.runtime.symbolic.node_def import Source, parse_input
+from situs._src.saved_model import tensorflow
+from situs._src.saved_model.constants import ASSETS_DIRECTORY
 from situs._src.saved_model.files import read_model, variables_prefix, with_tags
 from situs._src.saved_model.restored import (
     Body,
+    LazyFunction,
     Maker,
     RestoredFunction,
     Signature,
@@ -85,13 +108,16 @@ class LoadOptions:
 
 
 class Signatures(Mapping[str, ConcreteFunction]):
-    """The signatures of a loaded program, by name."""
+    """The signatures of a loaded program, by name, each made when it is first asked for if it is not given."""
 
-    def __init__(self, found: Mapping[str, ConcreteFunction]) -> None:
+    def __init__(self, found: Mapping[str, ConcreteFunction | Callable[[], ConcreteFunction]]) -> None:
         self._found = dict(found)
 
     def __getitem__(self, name: str) -> ConcreteFunction:
-        return self._found[name]
+        found = self._found[name]
+        if not isinstance(found, ConcreteFunction):
+            found = self._found[name] = found()
+        return found
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._found)
@@ -114,6 +140,28 @@ class Loaded(AutoTrackable):
         if name == "trainable_variables":
             return tuple(variable for variable in _variables_of(self) if variable.trainable)
         raise AttributeError(f"The loaded object has no attribute {name!r}", name=name, obj=self)
+
+
+class LoadedTable(Loaded):
+    """A table of a program that TensorFlow has saved, filled when a function that uses it is made.
+
+    Args:
+        store: Its keys and values.
+    """
+
+    def __init__(self, store: Store) -> None:
+        self._self_setattr_tracking = False
+        self._store = store
+        self._is_asked = not store.is_static
+        self._self_setattr_tracking = True
+
+    def filled(self) -> Store:
+        """Its keys and values."""
+        if not self._is_asked:
+            self._self_setattr_tracking = False
+            self._is_asked = True  # the function that fills it uses it too
+            self.__dict__["_initialize"]()
+        return self._store
 
 
 class LoadedFunction(Loaded):
@@ -142,10 +190,11 @@ def _variables_of(root: Any) -> list[Any]:
     "saved_model.load",
     v1="saved_model.load_v2",
     as_is=True,
-    differs="Reads what Situs has written, not what TensorFlow has.",
+    differs="Functions of a program that TensorFlow has saved are refused when they are called if they have ops that "
+    "Situs has not. Its objects are not those of Keras.",
 )
 def load(export_dir: PathLike, tags: Any = None, options: LoadOptions | None = None) -> Any:
-    """Loads a program that `tf.saved_model.save` has written. No code of the file's runs.
+    """Loads a program that `tf.saved_model.save` has written, here or in TensorFlow. No code of the file's runs.
 
     Args:
         export_dir: The folder.
@@ -185,6 +234,12 @@ class _Loader:
         self.nodes = {node.name: node for node in graph.graph_def.node}
         self.library: dict[str, FunctionDef] = {f.signature.name: f for f in graph.graph_def.library.function}
         self.saved = list(graph.object_graph_def.nodes)
+        self.rewriter: tensorflow.Rewriter | None = None
+        if self.saved and is_foreign(graph):
+            self.library = {}
+            self.rewriter = tensorflow.Rewriter(graph.graph_def.library.function, self.library)
+            with self._read():
+                self.saved = tensorflow.objects(graph)
         self.reader: CheckpointReader | None = None
         self.prefix = variables_prefix(local(export_dir))
         self.objects: dict[int, Any] = {}
@@ -193,20 +248,33 @@ class _Loader:
     def load(self, with_aliases: bool) -> Any:
         """The root, with other names of functions if they are asked for."""
         root = self._objects() if self.saved else self._of_session()
-        told = [name.decode(errors="replace") for name in self._collected(ORDER)]
-        names = dict.fromkeys([*told, *sorted(self.graph.signature_def)])
-        signatures = {
-            name: self._signature(name, self.graph.signature_def[name])
-            for name in names
-            if name in self.graph.signature_def and name != INIT
-        }
         root._self_setattr_tracking = False
-        root.signatures = Signatures(signatures)
+        root.signatures = Signatures(self._signatures())
         root.tensorflow_version = self.graph.meta_info_def.tensorflow_version
         if with_aliases:
             root.function_aliases = self._aliases()
         root._self_setattr_tracking = True
         return root
+
+    @contextmanager
+    def _read(self) -> Iterator[None]:
+        """A context in which what is wrong with the messages is wrong with the files."""
+        try:
+            yield
+        except (InvalidArgumentError, ValueError, LookupError) as error:
+            raise DataLossError(f"The program in {self.where} cannot be read: {error}") from None
+
+    def _signatures(self) -> Mapping[str, ConcreteFunction | Callable[[], ConcreteFunction]]:
+        if self.rewriter is not None:
+            named = tensorflow.signatures(self.graph).items()
+            return {name: partial(self._made_again, function, None, Signature) for name, function in named}
+        told = [name.decode(errors="replace") for name in self._collected(ORDER)]
+        names = dict.fromkeys([*told, *sorted(self.graph.signature_def)])
+        return {
+            name: self._signature(name, self.graph.signature_def[name])
+            for name in names
+            if name in self.graph.signature_def and name != INIT
+        }
 
     def _aliases(self) -> dict[str, Any]:
         named = dict(self.graph.meta_info_def.function_aliases)
@@ -238,17 +306,15 @@ class _Loader:
     # Objects.
 
     def _objects(self) -> Any:
-        keys = read_graph(self._checkpoint())
-        if keys is None or len(keys.nodes) != len(self.saved):
-            raise DataLossError(f"The objects and the variables of {self.where} do not belong together.")
+        keys = self._keys()
         for number, saved in enumerate(self.saved):
             for child in saved.children:
                 if not 0 <= child.node_id < len(self.saved):
                     raise DataLossError(f"An object of {self.where} has a child that is not there.")
             if saved.WhichOneof("kind") == "variable":
-                said, key = saved.variable, keys.nodes[number].key or ""
+                said, key = saved.variable, keys[number].key or ""
                 made = self._variable(said.name, key, _dtype(said.dtype), shape_from_proto(said.shape), said.trainable)
-                self.objects[number] = self.by_name[keys.nodes[number].full_name] = made
+                self.objects[number] = self.by_name[keys[number].full_name] = made
         names = {child.node_id: child.local_name for saved in self.saved for child in saved.children}
         for number, saved in enumerate(self.saved):
             if number not in self.objects:
@@ -258,10 +324,30 @@ class _Loader:
         for number, saved in enumerate(self.saved):  # tuples cannot be changed: they are made of what there is now
             if _kind(saved) == "tuple":
                 self._replace(number, tuple(self.objects[number]))
+        if self.rewriter is not None:
+            self._restore_tables(keys)
         return self.objects[0]
+
+    def _restore_tables(self, keys: list[Node]) -> None:
+        """Fills tables that change with what the checkpoint has of them."""
+        for number, table in self.objects.items():
+            saved = tensorflow.keys_of_table(keys[number].key or "")
+            if isinstance(table, LoadedTable) and self._checkpoint().has_tensor(saved[0]):
+                table.filled().insert(*(self._checkpoint().read(key) for key in saved))
+
+    def _keys(self) -> list[Node]:
+        """What the checkpoint says of each object."""
+        keys = read_graph(self._checkpoint())
+        if keys is not None and self.rewriter is not None:
+            return tensorflow.aligned(self.saved, keys.nodes)
+        if keys is None or len(keys.nodes) != len(self.saved):
+            raise DataLossError(f"The objects and the variables of {self.where} do not belong together.")
+        return keys.nodes
 
     def _made(self, saved: SavedObject, name: str) -> Any:
         kind = saved.WhichOneof("kind")
+        if self.rewriter is not None and kind != "user_object":
+            return self._of_tensorflow(self.rewriter, saved, name)
         if kind == "function":
             return self._function(saved, name)
         if kind == "bare_concrete_function":
@@ -314,15 +400,66 @@ class _Loader:
         said = saved.function
         signature = read(said.function_spec.input_signature)
         parameters = parameters_from(read(said.function_spec.fullargspec), signature)
+        if self.rewriter is not None:
+            makers = [partial(self._made_again, each, parameters) for each in said.concrete_functions]
+            return LazyFunction(name, parameters, makers)
         concretes = [self._concrete(name, parameters).make() for name in said.concrete_functions]
         return RestoredFunction(name, parameters, concretes)
 
-    def _concrete(self, name: str, parameters: Any) -> Maker:
+    def _made_again(
+        self, name: str, parameters: Any, of: type[ConcreteFunction] = ConcreteFunction
+    ) -> ConcreteFunction:
+        """A function that TensorFlow has saved.
+
+        Raises:
+            UnimplementedError: it needs what Situs has not.
+            DataLossError: it is damaged.
+        """
+        try:
+            with init_scope():
+                return self._concrete(name, parameters, of).make()
+        except UnimplementedError as error:
+            raise UnimplementedError(f"The function {shown(name)} of {self.where} cannot be run: {error}") from None
+
+    def _rewritten(self, name: str, bound: int) -> FunctionDef:
+        assert self.rewriter is not None
+        with self._read():
+            try:
+                return self.rewriter.function(name, bound)
+            except NotFoundError as error:  # an op that Situs has not
+                raise UnimplementedError(str(error)) from None
+
+    def _of_tensorflow(self, rewriter: tensorflow.Rewriter, saved: SavedObject, name: str) -> Any:
+        """An object of a kind that only TensorFlow writes, or a function."""
+        kind = saved.WhichOneof("kind")
+        if kind == "function":
+            return self._function(saved, name)
+        if kind == "bare_concrete_function":
+            maker = partial(self._made_again, saved.bare_concrete_function.concrete_function_name, None)
+            return LazyFunction(name, None, [maker])
+        with self._read():
+            if kind == "constant":
+                return constant(read_attr(tensorflow.constant_attr(self.graph, saved.constant.operation)))
+            if kind == "resource":
+                child = {each.local_name: each.node_id for each in saved.children}.get("_create_resource", 0)
+                store = tensorflow.table_store(rewriter, self.saved[child].function.concrete_functions)
+                return Loaded() if store is None else LoadedTable(store)
+            if kind == "asset":
+                said = self.graph.asset_file_def[saved.asset.asset_file_def_index].filename
+                if PurePath(said).is_absolute() or ".." in PurePath(said).parts:
+                    raise ArgumentError(f"the file {shown(said)} is not in its folder of files")
+                return constant(os.path.join(self.where, ASSETS_DIRECTORY, said))  # noqa: PTH118
+        return Loaded()
+
+    def _concrete(self, name: str, parameters: Any, of: type[ConcreteFunction] = ConcreteFunction) -> Maker:
         said = self.graph.object_graph_def.concrete_functions.get(name)
-        node = self.nodes.get(name)
-        if said is None or node is None or "f" not in node.attr:
-            raise DataLossError(f"The function {shown(name)} is not in {self.where}.")
-        function = self.library.get(node.attr["f"].func.name)
+        if said is not None and self.rewriter is not None:
+            function: FunctionDef | None = self._rewritten(name, len(said.bound_inputs))
+        else:
+            node = self.nodes.get(name)
+            if said is None or node is None or "f" not in node.attr:
+                raise DataLossError(f"The function {shown(name)} is not in {self.where}.")
+            function = self.library.get(node.attr["f"].func.name)
         if function is None:
             raise DataLossError(f"The graph of the function {shown(name)} is not in {self.where}.")
         structure = read(said.canonicalized_input_signature)
@@ -334,9 +471,11 @@ class _Loader:
                 f"The function {shown(name)} takes {len(kind.specs)} tensors and returns {count}; its graph in "
                 f"{self.where} takes {len(body.feeds)} and returns {len(body.fetches)}."
             )
-        if parameters is None:
+        if of is Signature:
+            parameters = keyword_parameters(sorted(structure[1]))
+        elif parameters is None:
             parameters = _any_parameters(structure)
-        return Maker(body, kind, form, parameters)
+        return Maker(body, kind, form, parameters, of)
 
     def _body(self, name: str, function: FunctionDef, variables: list[Any]) -> Body:
         captured = {
@@ -348,11 +487,16 @@ class _Loader:
         bound: dict[str, Any] = {}
         for own, position in captured.items():
             number = position - len(given)
-            if not 0 <= number < len(variables) or not is_variable(variables[number]):
+            value = variables[number] if 0 <= number < len(variables) else None
+            if isinstance(value, LoadedTable):
+                value = value.filled()
+            elif isinstance(value, Loaded) and self.rewriter is not None:
+                raise UnimplementedError(f"It uses {own!r}, which is neither a variable nor a table.")
+            elif not is_variable(value) and not isinstance(value, Tensor):
                 raise DataLossError(f"The function {shown(name)} of {self.where} uses what is no variable.")
-            bound[own] = variables[number]
+            bound[own] = value
         fetches = [function.ret[output.name] for output in function.signature.output_arg]
-        title = name.rpartition("/")[2]
+        title = name.rpartition("/")[2] if self.rewriter is None else tensorflow.title(name)
         return Body(list(function.node_def), self.library, [Source(each, 0) for each in given], bound, fetches, title)
 
     # Signatures, and programs of sessions.

@@ -8,19 +8,31 @@ restored    a ``tf.function`` with the graphs that it was saved with, and no oth
 from __future__ import annotations
 
 import inspect
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import count
 from typing import Any
 
 from situs._src.base import locks
 from situs._src.base.devices.scope import here
-from situs._src.base.errors import ArgumentError, DataLossError, DTypeError, InvalidArgumentError, SitusError, shown
+from situs._src.base.errors import (
+    ArgumentError,
+    DataLossError,
+    DTypeError,
+    InvalidArgumentError,
+    NotFoundError,
+    SitusError,
+    UnimplementedError,
+    shown,
+)
 from situs._src.base.proto.graph import FunctionDef, NodeDef
+from situs._src.base.tensor import Tensor
 from situs._src.base.tree import LEAF, Form, put_together, take_apart
 from situs._src.ir.graph.context import as_default
 from situs._src.ir.graph.graph import Graph
 from situs._src.ir.graph.tensor import SymbolicTensor
+from situs._src.ops.constant import constant
+from situs._src.ops.table import Store, hash_table
 from situs._src.runtime.symbolic.importer import Importer
 from situs._src.runtime.symbolic.node_def import Source, parse_input
 from situs._src.tracing.concrete import ConcreteFunction
@@ -44,7 +56,7 @@ class Body:
         nodes: Its nodes.
         library: The functions that they may hold.
         feeds: What its arguments stand for.
-        variables: The variables that stand for nodes, by name.
+        variables: The variables that stand for nodes, by name, and constants and tables.
         fetches: The names of the tensors that it returns.
         title: What it is called.
     """
@@ -77,13 +89,15 @@ class Body:
                     for spec, name in zip(kind.specs, names, strict=True)
                 ]
                 inputs: dict[Source, Any] = dict(zip(self.feeds, given, strict=True))
-                for name, variable in self.variables.items():
-                    inputs[Source(name, 0)] = captured_variable(graph, variable)
+                for name, value in self.variables.items():
+                    inputs[Source(name, 0)] = _standing_for(graph, value)
                 stand_ins = {source.name for source in inputs}
                 nodes = [node for node in self.nodes if node.name not in stand_ins]
                 importer = Importer(graph, nodes, "", self.library, used_in(nodes, inputs))
                 importer.run()
                 graph.results = [self._result(importer, inputs, text) for text in self.fetches]
+        except (NotFoundError, UnimplementedError) as error:  # an op that Situs has not
+            raise UnimplementedError(f"The function {self.title} cannot be made again: {error}") from None
         except (SitusError, ValueError, TypeError, LookupError) as error:
             raise DataLossError(f"The function {self.title} cannot be made again: {error}") from None
         graph.finalize()
@@ -95,6 +109,15 @@ class Body:
         if not isinstance(found, SymbolicTensor):
             raise ArgumentError(f"{text!r} is no tensor.")
         return found
+
+
+def _standing_for(graph: Graph, value: Any) -> Any:
+    """The tensor in a graph that stands for a variable, a constant or a table."""
+    if isinstance(value, Tensor):
+        return constant(value)
+    if isinstance(value, Store):
+        return hash_table(store=value, key_dtype=value.key_dtype, value_dtype=value.value_dtype)
+    return captured_variable(graph, value)
 
 
 def used_in(nodes: Sequence[NodeDef], inputs: Mapping[Source, Any]) -> dict[Source, Any]:
@@ -333,6 +356,74 @@ class RestoredFunction(Function):
 
     def __repr__(self) -> str:
         return f"<tf.function {self.name} of a saved program>"
+
+
+_ANY = Parameters(
+    _Stub(
+        inspect.Signature(
+            [
+                inspect.Parameter("args", inspect.Parameter.VAR_POSITIONAL),
+                inspect.Parameter("kwargs", inspect.Parameter.VAR_KEYWORD),
+            ]
+        )
+    )
+)
+
+
+class LazyFunction(RestoredFunction):
+    """A restored function whose graphs are made when they are first needed.
+
+    A graph that cannot be made is left out; a call that no other fits says why.
+
+    Args:
+        name: Its name.
+        parameters: Its parameters; those of its only graph if they are not given.
+        makers: What makes the graphs.
+    """
+
+    def __init__(
+        self, name: str, parameters: Parameters | None, makers: Sequence[Callable[[], ConcreteFunction]]
+    ) -> None:
+        super().__init__(name, _ANY if parameters is None else parameters, ())
+        self._makers: Sequence[Callable[[], ConcreteFunction]] | None = makers
+        self._refused: list[str] = []
+        self._takes_any = parameters is None
+
+    def _made(self) -> None:
+        with _lock:
+            if self._makers is None:
+                return
+            for make in self._makers:
+                try:
+                    self._concretes.append(make())
+                except UnimplementedError as error:
+                    self._refused.append(str(error))
+            if self._takes_any and self._concretes:
+                self._parameters = self._concretes[0].function_spec
+            self._makers = None
+
+    @property
+    def concrete_functions(self) -> list[ConcreteFunction]:
+        """The graphs that it was saved with, as far as they can be made."""
+        self._made()
+        return super().concrete_functions
+
+    def _list_all_concrete_functions(self) -> list[ConcreteFunction]:
+        return self.concrete_functions
+
+    def get_concrete_function(self, *args: Any, **kwargs: Any) -> ConcreteFunction:
+        """The graph that was saved for such arguments; without any, the only one."""
+        self._made()
+        return super().get_concrete_function(*args, **kwargs)
+
+    def _matching(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[ConcreteFunction, list[Any]]:
+        self._made()
+        if self._refused and not self._concretes:
+            raise UnimplementedError(self._refused[0])
+        return super()._matching(args, kwargs)
+
+    def _refusal(self, bound: tuple[tuple[Any, ...], dict[str, Any]]) -> str:
+        return "\n\n".join([super()._refusal(bound), *self._refused])
 
 
 def _kind_or_none(bound: tuple[tuple[Any, ...], dict[str, Any]]) -> tuple[Any, list[Any]]:

@@ -88,6 +88,7 @@ _OLDER = {
     "FusedBatchNormGradV3": Older("FusedBatchNormGradV3", takes=5),  # the sixth is what cuDNN has left
     "Gather": Older("GatherV2", hosts={"axis": 0}),
     "Inv": Older("Reciprocal"),
+    "LookupTableImportV2": Older("InitializeTableV2", {"Tin": "Tkey", "Tout": "Tval"}),
     "MatrixDiag": Older("MatrixDiagV3", hosts={**_DIAGONAL, "num_rows": -1, "num_cols": -1}),
     "MatrixDiagPart": Older("MatrixDiagPartV3", hosts=_DIAGONAL),
     "MatrixSetDiag": Older("MatrixSetDiagV3", hosts={"k": 0}),
@@ -159,17 +160,66 @@ _ON_HANDLES = {
         )
     },
 }
+_ELEMENT = {"element_dtype": "dtype"}
+_LISTS = {  # their elements' shape is the last input; it is known from the rows here
+    "TensorListFromTensor": Older("TensorListFromTensor", _ELEMENT, takes=1),
+    "TensorListGetItem": Older("TensorListGetItem", _ELEMENT, takes=2),
+    "TensorListReserve": Older("TensorListReserve", inputs=lambda tensors: ([tensors[1]], {})),
+    "TensorListSetItem": Older("TensorListSetItem", {**_ELEMENT, "resize_if_index_out_of_bounds": "resizes"}),
+    "TensorListStack": Older("TensorListStack", _ELEMENT, takes=1),
+}
+_PATTERNS = {"StaticRegexFullMatch": "RegexFullMatch", "StaticRegexReplace": "RegexReplace"}  # known beforehand
+_VARIANT = dt.variant.as_datatype_enum
 _DIVISIONS = {True: Older("TruncateDiv"), False: Older("RealDiv")}  # of integers or not
 
-_DTYPES: Mapping[str, Mapping[str, DType]] = {  # of results, which later ops let a program choose
+_DTYPES: Mapping[str, Mapping[str, DType]] = {  # TensorFlow leaves out of files what is the default
+    "Angle": {"Tout": dt.float32},
     "ArgMax": {"output_type": dt.int64},
     "ArgMin": {"output_type": dt.int64},
+    "Complex": {"Tout": dt.complex64},
+    "ComplexAbs": {"Tout": dt.float32},
+    "DecodeImage": {"dtype": dt.uint8},
+    "DecodePng": {"dtype": dt.uint8},
+    "ExtractJpegShape": {"output_type": dt.int32},
+    "HistogramFixedWidth": {"dtype": dt.int32},
+    "IRFFT": {"Treal": dt.float32},
+    "IRFFT2D": {"Treal": dt.float32},
+    "IRFFT3D": {"Treal": dt.float32},
+    "IRFFTND": {"Treal": dt.float32},
+    "Imag": {"Tout": dt.float32},
+    "IsotonicRegression": {"output_dtype": dt.float32},
+    "ListDiff": {"out_idx": dt.int32},
+    "LowerBound": {"out_type": dt.int32},
+    "Lu": {"output_idx_type": dt.int32},
+    "MaxPoolWithArgmax": {"Targmax": dt.int64},
+    "Multinomial": {"output_dtype": dt.int64},
+    "RFFT": {"Tcomplex": dt.complex64},
+    "RFFT2D": {"Tcomplex": dt.complex64},
+    "RFFT3D": {"Tcomplex": dt.complex64},
+    "RFFTND": {"Tcomplex": dt.complex64},
+    "RandomPoissonV2": {"dtype": dt.int64},
+    "Range": {"Tidx": dt.int32},
+    "Real": {"Tout": dt.float32},
     "Shape": {"out_type": dt.int32},
     "ShapeN": {"out_type": dt.int32},
     "Size": {"out_type": dt.int32},
+    "StatelessMultinomial": {"output_dtype": dt.int64},
+    "StatelessRandomBinomial": {"dtype": dt.int64},
+    "StatelessRandomNormal": {"dtype": dt.float32},
+    "StatelessRandomNormalV2": {"dtype": dt.float32},
+    "StatelessRandomUniform": {"dtype": dt.float32},
+    "StatelessRandomUniformFullInt": {"dtype": dt.uint64},
+    "StatelessRandomUniformFullIntV2": {"dtype": dt.uint64},
+    "StatelessRandomUniformV2": {"dtype": dt.float32},
+    "StatelessTruncatedNormal": {"dtype": dt.float32},
+    "StatelessTruncatedNormalV2": {"dtype": dt.float32},
+    "StringToNumber": {"out_type": dt.float32},
     "TopKV2": {"index_type": dt.int32},
     "Unique": {"out_idx": dt.int32},
+    "UniqueV2": {"out_idx": dt.int32},
     "UniqueWithCounts": {"out_idx": dt.int32},
+    "UniqueWithCountsV2": {"out_idx": dt.int32},
+    "UpperBound": {"out_type": dt.int32},
 }
 
 
@@ -180,6 +230,13 @@ def older(name: str, attrs: Attrs) -> Older | None:
         return _DIVISIONS[isinstance(dtype, DType) and dtype.is_integer]
     if name in _OURS and _OURS[name] in attrs:
         return None
+    if name in _LISTS and "element_dtype" in attrs:
+        return _LISTS[name]
+    if name in _PATTERNS:
+        texts = {key: attrs[key].s.decode() for key in ("pattern", "rewrite") if key in attrs}
+        return Older(_PATTERNS[name], hosts=texts)
+    if name == "Identity" and "T" in attrs and attrs["T"].type == _VARIANT:
+        return Older("TensorListIdentity")
     return _OLDER.get(name) or _ON_HANDLES.get(name)
 
 
