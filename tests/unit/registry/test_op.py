@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+import re
+import subprocess
+import sys
+from pathlib import Path
+
 import pytest
 
 from situs._src.base.dtype import FLOATING, INTEGER, float32, int32, string
@@ -107,3 +112,12 @@ def test_shape_rules_always_give_a_list(scale):
 def test_ops_are_found_before_a_program_has_used_one(run_python):
     out = run_python("from situs.extend import find_op\nprint(find_op('MatMul').name)")
     assert out == "MatMul\n"
+
+
+def test_every_op_is_found_by_its_name_in_a_new_process():
+    """A graph in a file may have any of them, whatever the program has imported."""
+    folder = Path(__file__).parents[3] / "situs/_src"
+    names = {name for path in folder.rglob("*.py") for name in re.findall(r'\bop\(\s*"([A-Z]\w+)"', path.read_text())}
+    assert len(names) > 300
+    code = "import sys; from situs._src.ir.registry.op import find_op; [find_op(name) for name in sys.argv[1:]]"
+    subprocess.run([sys.executable, "-c", code, *sorted(names)], check=True)

@@ -76,17 +76,21 @@ _DIAGONAL = {"k": 0, "padding_value": 0}
 _ADJOINT = {"adj_x": "adjoint_a", "adj_y": "adjoint_b"}
 
 _OLDER = {
+    "AccumulateNV2": Older("AddN"),
     "Add": Older("AddV2"),
     "BatchCholesky": Older("Cholesky"),
     "BatchMatMul": Older("MatMul", _ADJOINT),
     "BatchMatMulV2": Older("MatMul", _ADJOINT),
     "BatchMatMulV3": Older("MatMul", _ADJOINT),
     "BiasAddV1": Older("BiasAdd"),
+    "BiasAddV1": Older("BiasAdd"),
+    "CheckNumericsV2": Older("CheckNumerics"),
     "Concat": Older("ConcatV2", hosts={"axis": {"input": 0}}),
     "FusedBatchNorm": Older("FusedBatchNormV3"),
     "FusedBatchNormV2": Older("FusedBatchNormV3"),
     "FusedBatchNormGradV3": Older("FusedBatchNormGradV3", takes=5),  # the sixth is what cuDNN has left
     "Gather": Older("GatherV2", hosts={"axis": 0}),
+    "GuaranteeConst": Older("Identity"),
     "Inv": Older("Reciprocal"),
     "LookupTableImportV2": Older("InitializeTableV2", {"Tin": "Tkey", "Tout": "Tval"}),
     "MatrixDiag": Older("MatrixDiagV3", hosts={**_DIAGONAL, "num_rows": -1, "num_cols": -1}),
@@ -101,6 +105,7 @@ _OLDER = {
     "SparseSoftmaxCrossEntropyWithLogits": Older(
         "SparseSoftmaxCrossEntropyWithLogits", further="SparseSoftmaxCrossEntropyGrad"
     ),
+    "UnicodeDecode": Older("UnicodeDecodeWithOffsets"),
     "VariableV2": Older("Variable"),
 }
 _OURS = {"MaxPoolGrad": "dilations"}  # ops with other inputs under the same name: an attribute that only ours has
