@@ -83,7 +83,6 @@ _OLDER = {
     "BatchMatMulV2": Older("MatMul", _ADJOINT),
     "BatchMatMulV3": Older("MatMul", _ADJOINT),
     "BiasAddV1": Older("BiasAdd"),
-    "BiasAddV1": Older("BiasAdd"),
     "CheckNumericsV2": Older("CheckNumerics"),
     "Concat": Older("ConcatV2", hosts={"axis": {"input": 0}}),
     "FusedBatchNorm": Older("FusedBatchNormV3"),
