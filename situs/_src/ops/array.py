@@ -370,6 +370,12 @@ def identity(input: Any, name: str | None = None) -> Tensor:
     return _identity(input, name)
 
 
+_identity_n = op("IdentityN", "input: any* -> output: any*")  # several results of one node in graphs of TensorFlow
+_identity_n.shape(lambda input: input)
+_identity_n.kernel(CPU, GPU)(lambda input: list(input))
+_identity_n.gradient(lambda grads: grads)
+
+
 @export("guarantee_const")
 def guarantee_const(input: ArrayLike, name: str | None = "GuaranteeConst") -> Tensor:
     """Returns the tensor as it is; a promise that it will not change, which nothing here depends on."""

@@ -4,7 +4,6 @@
     argument w                                   a node w: Captured
     If(a, x, y), PartitionedCall(x, y)           all that they take is captured
     Case(n, x), of three branches                If(n == 0, x), whose other branch is If(n == 1, x)
-    IdentityN(x, y)                              what it takes is taken directly
     While(n, x, w), whose body returns its w     While(n, x), which captures w; every handle of a variable is such a w
 
 A function that takes handles of variables takes variables here, and one that takes tables takes Situs' tables. One that
@@ -23,7 +22,8 @@ from situs._src.base.proto.saved_model import SavedObject
 from situs._src.base.proto.tensor import DataType, TensorProto, TensorShapeProto, dtype_from_proto
 from situs._src.checkpoints.objects import Node
 from situs._src.ops.table import Store
-from situs._src.runtime.symbolic.node_def import op_of
+from situs._src.runtime.symbolic.composed import find_composed
+from situs._src.runtime.symbolic.node_def import GROUP, name_of, op_of
 from situs._src.runtime.symbolic.older import older
 
 _CALLS = ("PartitionedCall", "StatefulPartitionedCall")
@@ -158,8 +158,6 @@ class _Writer:
         if not (position.isascii() and position.isdecimal() and len(position) < 10):
             raise ArgumentError(f"The input '{text}' names no result.")
         number = _number(node, output, int(position))
-        if node.op == "IdentityN" and number < len(_data(node)):
-            return self._source(node.input[number])
         if name in self.loops:
             if number >= len(_data(node)):
                 raise ArgumentError(f"The loop '{name}' has no result {number}.")
@@ -183,10 +181,6 @@ class _Writer:
             return [self._loop(node)]
         if node.op in _CASES:
             return self._choice(node)
-        if node.op == "IdentityN":
-            sources = [self._source(text) for text in node.input]
-            named = dict.fromkeys(source.removeprefix("^").partition(":")[0] for source in sources)
-            return [NodeDef(name=node.name, op="NoOp", input=[f"^{name}" for name in named if name in self.nodes])]
         return [self._node(node)]
 
     def _node(self, node: NodeDef) -> NodeDef:
@@ -302,7 +296,12 @@ def _number(node: NodeDef, output: str, position: int) -> int:
     """The number of a result, of which a function says the name of a list and the position in it."""
     if node.op in (*_CALLS, *_BRANCHES, *_LOOPS, *_CASES, "IdentityN"):
         return position
-    outputs = op_of(node).outputs
+    found = op_of(node)
+    outputs, compose = found.outputs, find_composed(name_of(node)) if found.name == GROUP else None
+    if compose is not None:
+        if output not in compose.results:
+            raise UnimplementedError(f"{node.op} has no result {shown(output)} here.")
+        return compose.results.index(output) + position
     became = older(node.op, node.attr)
     if became is not None and became.further and output == "backprop":
         return len(outputs)

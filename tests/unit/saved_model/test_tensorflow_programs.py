@@ -7,6 +7,7 @@ words      tables: filled with tensors, from a file that was saved with it, and 
 
 from __future__ import annotations
 
+import json
 import shutil
 from pathlib import Path
 
@@ -269,3 +270,35 @@ def test_a_flipped_byte_is_an_error_or_changes_nothing_much(tmp_path_factory, pl
             found(X)
     except (OpError, OSError, ValueError, TypeError, LookupError, AttributeError):
         pass
+
+
+# Ops that Situs has not, or has with other inputs: one function for each.
+
+FIGURES = json.loads((SAVED / "ops/figures.json").read_text())
+
+
+@pytest.fixture(scope="module")
+def ops():
+    return tf.saved_model.load(str(SAVED / "ops"))
+
+
+def value(dtype, content):
+    if dtype.startswith("complex"):
+        return np.array(content[0]) + 1j * np.array(content[1])
+    return np.array(content)
+
+
+@pytest.mark.parametrize("name", list(FIGURES))
+def test_ops_of_other_forms(ops, name):
+    said = FIGURES[name]
+    given = [tf.constant(value(*each), each[0]) for each in said["inputs"]]
+    found = tf.nest.flatten(getattr(ops, name)(*given))
+    assert [each.dtype.name for each in found] == [dtype for dtype, _ in said["results"]]
+    for each, (dtype, content) in zip(found, said["results"], strict=True):
+        if dtype == "string":
+            expected = np.vectorize(lambda text: text.encode())(content).tolist()
+            assert each.numpy().tolist() == expected if each.shape.rank else each.numpy() == content.encode()
+        else:
+            expected = value(dtype, content)
+            assert each.shape == expected.shape
+            np.testing.assert_allclose(each.numpy(), expected, rtol=2e-5, atol=2e-6)

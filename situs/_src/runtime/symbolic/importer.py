@@ -31,6 +31,7 @@ from situs._src.ir.registry.signature import ANY, Arg
 from situs._src.ir.registry.traits import STATE
 from situs._src.runtime.symbolic import node_def as read
 from situs._src.runtime.symbolic.build import apply
+from situs._src.runtime.symbolic.composed import find_composed
 from situs._src.runtime.symbolic.node_def import CONTROL, Attrs, Source, parse_input
 from situs._src.runtime.symbolic.older import Older, host_attrs, older, today
 
@@ -138,6 +139,8 @@ class Importer:
         with read.requesting(node, known.colocations):
             if known.op_def is captured:
                 made = self._stand_in(name, known.attrs)
+            elif known.op_def.name == read.GROUP:
+                made = self._group(node, tensors)
             else:
                 made = self._operation(self._claim(name), known, tensors)
         self.made[name] = made
@@ -203,6 +206,17 @@ class Importer:
         except InternalError as error:
             raise ArgumentError(f"The functions do not fit the node. {error}") from None
         return made
+
+    def _group(self, node: NodeDef, tensors: list[SymbolicTensor]) -> Operation:
+        """One operation with several results: the inputs, or what a function makes of them."""
+        compose = None if node.op == read.GROUP else find_composed(read.name_of(node))
+        full, results = self._claim(node.name), tensors
+        if compose is not None:
+            with self.graph.name_scope(f"{full}/parts/"):
+                results = list(compose.build(tensors, node.attr))
+        arg = find_op(read.GROUP).outputs[0]
+        declared = [(arg, each.dtype, each.shape) for each in results]
+        return self.graph.add(find_op(read.GROUP), (results,), {}, {}, declared, f"{full}/")
 
     def _residuals(self, op_def: Op, attrs: Attrs, values: dict[str, Any]) -> list[tuple[SymbolicTensor, ...]]:
         """The residuals of the node for gradients: as many tensors at a time as it has graphs with results."""

@@ -26,8 +26,10 @@ from situs._src.ir.graph.serialize import HOST, LENGTH
 from situs._src.ir.graph.tensor import SymbolicTensor
 from situs._src.ir.registry.op import Op, find_op
 from situs._src.ir.registry.signature import Arg
+from situs._src.runtime.symbolic.composed import find_composed
 from situs._src.runtime.symbolic.older import older
 
+GROUP = "IdentityN"  # the op of a node that stands for several others
 CONTROL = -1  # the number of the result that a control input takes
 Attrs = Mapping[str, AttrValue]
 
@@ -93,11 +95,19 @@ def op_of(node: NodeDef) -> Op:
     Raises:
         NotFoundError: there is none of that name.
     """
-    became = older(node.op, node.attr)
+    name = name_of(node)
     try:
-        return find_op(node.op if became is None else became.name)
+        return find_op(name)
     except NotFoundError as error:
+        if find_composed(name) is not None:
+            return find_op(GROUP)
         raise NotFoundError(f"Op type not registered '{node.op}', needed by node '{node.name}'. {error}") from None
+
+
+def name_of(node: NodeDef) -> str:
+    """What the op of a node is called here."""
+    became = older(node.op, node.attr)
+    return str(node.op) if became is None else became.name
 
 
 def in_order(nodes: Sequence[NodeDef], sources: Sequence[Sequence[Source]], given: Container[Source]) -> list[int]:

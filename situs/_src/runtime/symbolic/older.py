@@ -85,6 +85,7 @@ _OLDER = {
     "BiasAddV1": Older("BiasAdd"),
     "CheckNumericsV2": Older("CheckNumerics"),
     "Concat": Older("ConcatV2", hosts={"axis": {"input": 0}}),
+    "DenseBincount": Older("DenseBincountOfRows"),  # with other inputs
     "FusedBatchNorm": Older("FusedBatchNormV3"),
     "FusedBatchNormV2": Older("FusedBatchNormV3"),
     "FusedBatchNormGradV3": Older("FusedBatchNormGradV3", takes=5),  # the sixth is what cuDNN has left
@@ -107,7 +108,10 @@ _OLDER = {
     "UnicodeDecode": Older("UnicodeDecodeWithOffsets"),
     "VariableV2": Older("Variable"),
 }
-_OURS = {"MaxPoolGrad": "dilations"}  # ops with other inputs under the same name: an attribute that only ours has
+_OURS = {
+    "DenseBincount": "per_row",
+    "MaxPoolGrad": "dilations",
+}  # ops with other inputs under the same name: an attribute that only ours has
 _SHAPES = frozenset({"_output_shapes"})  # of a handle, or of nothing
 _VALUE = {"dtype": "T"}
 
