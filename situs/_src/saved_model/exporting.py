@@ -95,9 +95,9 @@ class Exporter:
         for variable, _ in used:
             if id(variable) not in self._variables:
                 raise UntrackedError(
-                    f"Tried to export a function which references an 'untracked' resource: {variable!r} is used by "
-                    f"{title}, but no attribute of the objects that are saved leads to it. Keep it as an attribute of "
-                    "the object, or of an object that it has."
+                    "Tried to export a function which references an 'untracked' resource: the variable "
+                    f"{variable.name!r} of shape {variable.shape} is used by {title}, but no attribute of the objects "
+                    "that are saved leads to it. Keep it as an attribute of the object, or of an object that it has."
                 )
         *library, function = to_function_defs(title, graph)
         with as_default(self.graph), device(None):

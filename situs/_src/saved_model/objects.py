@@ -48,6 +48,22 @@ def objects_of(root: Any) -> list[Saved]:
             f"Expected an object of type `Trackable`, such as `tf.Module` or a subclass of the `Trackable` class, for "
             f"export. Got {shown(root)} with type {type(root)}."
         )
+    found = _walked(root)
+    while _traced(found):  # functions make variables while they are traced
+        found = _walked(root)
+    return _worth_saving(found)
+
+
+def _traced(found: list[Saved]) -> bool:
+    """Traces functions for their input signatures; whether there was something to trace."""
+    functions: list[Function] = [entry.value for entry in found if entry.kind == FUNCTION]
+    before = [function.experimental_get_tracing_count() for function in functions]
+    for function in functions:
+        function.concrete_functions_to_save()
+    return before != [function.experimental_get_tracing_count() for function in functions]
+
+
+def _walked(root: Any) -> list[Saved]:
     found = [Saved(root, OBJECT, "")]
     numbers = {id(root): 0}
     for entry in found:  # which grows meanwhile
@@ -57,7 +73,7 @@ def objects_of(root: Any) -> list[Saved]:
                 path = f"{entry.path}/{name.replace('.', '..').replace('/', '.S')}".removeprefix("/")
                 found.append(Saved(child, _kind(child), path))
             entry.children[name] = numbers[id(child)]
-    return _worth_saving(found)
+    return found
 
 
 def _kind(value: Any) -> str:
