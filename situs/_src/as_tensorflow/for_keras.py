@@ -28,7 +28,9 @@ LATER = ("lite",)
 
 
 class FuncGraph(FunctionGraph):
-    """The graph of a function, which may use tensors of the graph around it."""
+    """The graph of a function, which may use tensors of the graph around it. Keras finds out shapes with it."""
+
+    will_run = False
 
     def __init__(self, name: str, *args: Any, **kwargs: Any) -> None:
         super().__init__(here.graph, True)

@@ -77,13 +77,22 @@ class Dataset(
         """
         if here.graph is not None:
             raise StateError("as_numpy_iterator() is not supported while tracing functions or graphs")
-        return _as_numpy(OwnedIterator(self._node, self._of), self._node.spec)
+        return NumpyIterator(OwnedIterator(self._node, self._of), self._node.spec)
 
 
-def _as_numpy(iterator: OwnedIterator, spec: Spec) -> Iterator[Any]:
-    for element in iterator:
-        _, leaves = take_apart(element)
-        yield spec.pack([_leaf_as_numpy(leaf) for leaf in leaves])
+class NumpyIterator(Iterator[Any]):
+    """Elements with NumPy arrays instead of tensors."""
+
+    def __init__(self, iterator: OwnedIterator, spec: Spec) -> None:
+        self._iterator, self._spec = iterator, spec
+
+    def __next__(self) -> Any:
+        _, leaves = take_apart(next(self._iterator))
+        return self._spec.pack([_leaf_as_numpy(leaf) for leaf in leaves])
+
+    def next(self) -> Any:
+        """The same as ``next(iterator)``."""
+        return next(self)
 
 
 def _leaf_as_numpy(leaf: Any) -> Any:

@@ -17,6 +17,7 @@ from situs._src.base.proto.graph import FunctionDef
 from situs._src.ir.graph.context import as_default
 from situs._src.ir.graph.function import FunctionGraph
 from situs._src.ir.graph.graph import Graph
+from situs._src.ir.graph.names import as_node_name
 from situs._src.ir.graph.node import Operation
 from situs._src.ir.graph.serialize import to_function_defs
 from situs._src.ops.call import partitioned_call
@@ -64,7 +65,7 @@ class Exporter:
             made = RefVariable(
                 zeros(sizes, variable.dtype),
                 trainable=variable.trainable,
-                name=variable.name.removesuffix(":0"),
+                name=as_node_name(variable.name.removesuffix(":0")),
                 shape=variable.shape,
             )
         for each in (variable, first_component(variable)):

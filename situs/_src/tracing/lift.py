@@ -34,6 +34,11 @@ def value_now(tensor: SymbolicTensor) -> EagerTensor:
     graph = tensor.graph
     if not isinstance(graph, FunctionGraph):
         raise _unknown(tensor, "it belongs to a graph that sessions run")
+    if not graph.will_run:
+        raise ArgumentError(
+            f"Argument `initial_value` ({tensor!r}) could not be lifted out of a graph that only finds out shapes. "
+            "Make the variable outside of it, or give a function that returns its value."
+        )
     needed = [node.outputs[0] for node in prune([tensor.op], ()) if node.type == "Captured"]
     values = [_given(graph, stand_in, tensor) for stand_in in needed]
     feeds = [(stand_in, value._place.device) for stand_in, value in zip(needed, values, strict=True)]

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from situs._src.base.devices.scope import ROOT, build_into
 from situs._src.ir.graph.function import outermost
 from situs._src.ir.graph.graph import Graph
+from situs._src.ir.graph.names import as_node_name
 from situs._src.ir.graph.node import Operation
 from situs._src.ir.graph.tensor import SymbolicTensor
 from situs._src.variables import state_ops
@@ -37,7 +38,9 @@ def captured_like(graph: Graph, state: SymbolicTensor, variable: Variable) -> Sy
     if id(variable) not in known:
         like = state.op
         attrs = {**like.attrs, "shared_name": variable._name, "cell": variable._cell}
-        made = Operation(top, like.op_def, top.absolute_name(variable._name), (), attrs, like.types, like.made_at)
+        made = Operation(
+            top, like.op_def, top.absolute_name(as_node_name(variable._name)), (), attrs, like.types, like.made_at
+        )
         made.outputs = [SymbolicTensor(made, 0, state.dtype, variable.shape, state.is_ref)]
         made.device = variable.device
         top.add_copies([made])
@@ -73,7 +76,8 @@ def _add(graph: Graph, variable: Variable) -> SymbolicTensor:
     before = build_into(graph, ROOT)
     try:
         with graph.control_dependencies(None), graph.colocate_with(None, ignore_existing=True):
-            node = graph.add(state_ops.variable, (), attrs, {"dtype": variable.dtype}, [result], variable._name)
+            name = as_node_name(variable._name)
+            node = graph.add(state_ops.variable, (), attrs, {"dtype": variable.dtype}, [result], name)
             node.device = variable.device
             return node.outputs[0]
     finally:

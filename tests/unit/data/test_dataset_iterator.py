@@ -22,6 +22,15 @@ def test_python_iterates_a_dataset():
             next(elements)
 
 
+def test_elements_as_arrays_one_by_one():
+    elements = Dataset.range(3).batch(2).as_numpy_iterator()
+    assert iter(elements) is elements
+    assert elements.next().tolist() == [0, 1]
+    assert next(elements).tolist() == [2]
+    with pytest.raises(StopIteration):
+        elements.next()
+
+
 def test_get_next_says_that_the_end_is_reached():
     elements = iter(Dataset.range(1))
     assert int(elements.get_next()) == 0

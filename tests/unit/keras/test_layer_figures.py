@@ -137,3 +137,29 @@ CONSTRAINTS = {
 def test_constraints(name: str) -> None:
     for made in (CONSTRAINTS[name], constraints.get(constraints.serialize(CONSTRAINTS[name]))):
         np.testing.assert_allclose(np.ravel(made(values([3, 4], 0))), FIGURES["constraints"][name], rtol=1e-5)
+
+
+class OwnDense(layers.Layer):
+    """A layer that makes its variables without ``add_weight``."""
+
+    def build(self, shape: Any) -> None:
+        self.w = tf.Variable(tf.random.normal([shape[-1], 3]))
+        self.b = tf.Variable(tf.zeros([3]))
+
+    def call(self, inputs: Any) -> Any:
+        return inputs @ self.w + self.b
+
+
+def test_variables_of_a_model_whose_shapes_are_found_out_first_begin_with_the_same_random_numbers() -> None:
+    class Model(tf.keras.Model):
+        def __init__(self) -> None:
+            super().__init__()
+            self.first, self.second = OwnDense(), OwnDense()
+
+        def call(self, inputs: Any) -> Any:
+            return self.second(self.first(inputs))
+
+    tf.random.set_seed(5)
+    found = Model()(tf.ones((1, 3)))
+    np.testing.assert_allclose(found, [[0.04471745, 2.5609562, -1.4761847]], rtol=1e-5)  # recorded from TensorFlow
+    assert float(tf.random.normal([])) == pytest.approx(1.4665462970733643)

@@ -146,3 +146,16 @@ def test_threads_that_add_are_all_counted():
     for thread in threads:
         thread.join()
     assert v.numpy() == 400.0
+
+
+@pytest.mark.parametrize("name", ["cross entropy/total", "_hidden", "\u00e9t\u00e9", "a:b", "plain"])
+def test_a_variable_of_any_name_is_used_in_functions_and_saved(name, tmp_path):
+    module = tf.Module()
+    module.v = tf.Variable([1.0, 2.0], name=name)
+    module.f = tf.function(lambda: module.v.assign_add([1.0, 1.0]) * 2, input_signature=[])
+    assert module.f().numpy().tolist() == [4.0, 6.0]
+    assert module.v.name == f"{name}:0"
+    tf.saved_model.save(module, tmp_path)
+    loaded = tf.saved_model.load(tmp_path)
+    assert loaded.f().numpy().tolist() == [6.0, 8.0]
+    assert loaded.v.name == f"{name}:0"

@@ -40,6 +40,7 @@ class FunctionGraph(Graph):
     """
 
     is_inner = True
+    will_run = True  # or it is there to find out the shapes of results, and is dropped then
 
     def __init__(self, outer: Graph | None, compares_elements: bool | None = None) -> None:
         super().__init__()

@@ -14,6 +14,7 @@ from situs._src.base.errors import ArgumentError, DTypeError
 
 _VALID = re.compile(r"[A-Za-z0-9.][A-Za-z0-9_.\\/>-]*\Z")
 _VALID_INSIDE = re.compile(r"[A-Za-z0-9_.\\/>-]*\Z")
+_INVALID = re.compile(r"[^A-Za-z0-9_.\\/>-]")
 
 
 class Names:
@@ -59,6 +60,17 @@ def check_node_name(name: str, nested: bool = False) -> None:
             f"'{name}' is not a valid node name. Names begin with a letter, a digit or '.', and go on with these, '_', "
             "'-', '/' or '\\'."
         )
+
+
+def as_node_name(name: str) -> str:
+    """A name that an operation can have, for what may have any, such as a variable in eager code.
+
+    Example:
+        >>> as_node_name("cross entropy/total"), as_node_name("_v"), as_node_name("a/b")
+        ('cross_entropy/total', '._v', 'a/b')
+    """
+    name = _INVALID.sub("_", name)
+    return name if _VALID.match(name) else f".{name}"
 
 
 def check_scope_name(name: str, nested: bool) -> None:
