@@ -115,7 +115,7 @@ def _parts_changed(
             made.append(of_composite(leaf))
         else:
             made.append(of_tensor(leaf) if isinstance(leaf, TensorShape) else leaf)
-    return type(spec)(*put_together(form, made))
+    return type(spec)._deserialize(put_together(form, made))
 
 
 def spec_of_ragged_rows(spec: Spec, splits: DType) -> Spec:

@@ -124,6 +124,10 @@ class OwnedIterator(IteratorBase, OneTensor):
             raise StopIteration
         return self._as_tensors(element)
 
+    def next(self) -> Any:
+        """The same as ``next(iterator)``."""
+        return next(self)
+
     def get_next(self) -> Any:
         """The next element.
 

@@ -64,7 +64,8 @@ class Listing(DatasetV2):
             InvalidArgumentError: nothing fits, found out when the dataset is iterated in a graph.
         """
         shuffles = shuffle is None or as_bool(shuffle, "shuffle")
-        return cls._of(Files(Tensors(*components_of(_as_texts(file_pattern))), shuffles, seed_for(seed)))
+        order = seed_for(seed) if shuffles else None
+        return cls._of(Files(Tensors(*components_of(_as_texts(file_pattern))), shuffles, order))
 
 
 class Files(Node):

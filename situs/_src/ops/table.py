@@ -75,8 +75,7 @@ class Store:
         return self._value(found, shape)
 
     def size(self) -> int:
-        """How many keys there are."""
-        self._check_filled()
+        """How many keys there are: none, before it is filled."""
         return len(self._items)
 
     def export(self) -> tuple[Value, Value]:

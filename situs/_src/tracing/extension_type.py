@@ -269,7 +269,10 @@ class ExtensionType(CompositeTensor, metaclass=_Maker):
             raise ArgumentError(f"Attribute {bare[0]!r} of {cls.__name__} is a tensor, and has no type annotation.")
         given = cls.__dict__.get("Spec")
         bases = (ExtensionTypeSpec,) if given is None else (given, ExtensionTypeSpec)
-        cls.Spec = type("Spec", bases, {"value_class": cls, "__qualname__": f"{cls.__qualname__}.Spec"})
+        members = {"value_class": cls, "__qualname__": f"{cls.__qualname__}.Spec"}
+        if given is not None and "__init__" in vars(given):
+            members["__init__"] = _constructor_of_spec(given.__init__)
+        cls.Spec = type("Spec", bases, members)
         cls.Spec.__module__ = cls.__module__
         if "__name__" in cls.__dict__:
             _by_name[str(cls.__dict__["__name__"])] = cls.Spec
@@ -342,6 +345,25 @@ def _remade(cls: Any, fields: dict[str, Any]) -> Any:
 # Specs.
 
 
+def _constructor_of_spec(own: Callable[..., None]) -> Callable[..., None]:
+    """The constructor of a spec whose class has one of its own, which sets the fields."""
+
+    @functools.wraps(own)
+    def init(self: ExtensionTypeSpec, *args: Any, **kwargs: Any) -> None:
+        state = self.__dict__
+        state["_is_open"] = True
+        own(self, *args, **kwargs)
+        del state["_is_open"]
+        cls = self.value_class
+        for field in cls._fields():
+            where = f"{cls.__name__}.Spec.{field.name}"
+            if field.name not in state:
+                raise DTypeError(f"{cls.__name__}.Spec constructor: field {field.name!r} has no value.")
+            state[field.name] = _as(field.type, state[field.name], where, True)
+
+    return init
+
+
 class ExtensionTypeSpec(TypeSpec):
     """The spec of a value: for each field, the specs of its tensors, and the rest unchanged."""
 
@@ -368,7 +390,9 @@ class ExtensionTypeSpec(TypeSpec):
         return self.value_class
 
     def __setattr__(self, name: str, value: Any) -> None:
-        raise AttributeError(f"Cannot mutate attribute {name!r} of {type(self).__qualname__}.")
+        if "_is_open" not in self.__dict__:
+            raise AttributeError(f"Cannot mutate attribute {name!r} of {type(self).__qualname__}.")
+        self.__dict__[name] = value
 
     def _fields(self) -> list[tuple[str, Any]]:
         return [(field.name, getattr(self, field.name)) for field in self.value_class._fields()]
@@ -394,6 +418,14 @@ class ExtensionTypeSpec(TypeSpec):
     def _serialize(self) -> tuple[Any, ...]:
         return tuple([part for _, part in self._fields()])
 
+    @classmethod
+    def _deserialize(cls, serialization: Any) -> Any:
+        """The spec with these fields, without calling its constructor."""
+        made = object.__new__(cls)
+        for field, part in zip(cls.value_class._fields(), serialization, strict=True):
+            object.__setattr__(made, field.name, part)
+        return made
+
     def __reduce__(self) -> Any:
         return _spec_again, (self.value_class, self._serialize())
 
@@ -403,7 +435,7 @@ class ExtensionTypeSpec(TypeSpec):
 
 
 def _spec_again(cls: Any, parts: tuple[Any, ...]) -> Any:
-    return cls.Spec(**dict(zip([field.name for field in cls._fields()], parts, strict=True)))
+    return cls.Spec._deserialize(parts)
 
 
 def _spec_of(part: Any) -> Any:

@@ -85,7 +85,7 @@ class TypeSpec:
             parts = _merged(parts, other._serialize(), _supertype)
             if parts is _NOTHING:
                 return None
-        return type(self)(*parts)
+        return self._deserialize(tuple(parts))  # type: ignore[no-any-return]
 
     def most_specific_compatible_type(self, other: object) -> TypeSpec:
         """The most specific spec that includes this and another one.

@@ -305,3 +305,15 @@ def test_a_limit_that_is_none_is_refused(tmp_path, monkeypatch):
     (tmp_path / "a").write_bytes(b"x")
     with pytest.raises(errors.InvalidArgumentError, match="as a size in bytes"):
         next(iter(TextLineDataset(str(tmp_path / "a"))))
+
+
+def test_names_of_files_in_order_take_no_random_numbers(tmp_path):
+    for name in "abc":
+        (tmp_path / name).write_text("")
+    found = []
+    for listed in (None, False):
+        tf.random.set_seed(7)
+        if listed is False:
+            assert len(list(Dataset.list_files(str(tmp_path / "*"), shuffle=False))) == 3
+        found.append(list(Dataset.range(20).shuffle(20).as_numpy_iterator()))
+    assert found[0] == found[1]

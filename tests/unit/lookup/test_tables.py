@@ -248,3 +248,15 @@ def test_each_session_has_its_own(tmp_path: Path) -> None:
         v1.train.import_meta_graph(str(tmp_path / "graph.meta"))
         session.run(v1.tables_initializer())
         assert session.run(found.name).tolist() == [2, -1]
+
+
+def test_a_table_that_is_not_filled_has_no_keys() -> None:
+    class Later(tf.lookup.KeyValueTensorInitializer):
+        def initialize(self, table: Any) -> None:
+            pass
+
+    table = tf.lookup.StaticHashTable(Later(["a"], [1]), -1)
+    assert int(table.size()) == 0
+    with pytest.raises(tf.errors.FailedPreconditionError, match="Table not initialized"):
+        table.lookup(tf.constant(["a"]))
+    assert tf.keras.layers.TextVectorization().get_vocabulary() == ["", "[UNK]"]

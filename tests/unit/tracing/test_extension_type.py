@@ -292,3 +292,49 @@ def test_a_kind_and_tensors_make_a_value():
     assert plain(made) == plain(M)
     with pytest.raises(ValueError, match="Structure had 2 atoms, but flat_sequence had 1 items"):
         tf.nest.pack_sequence_as(tf.type_spec_from_value(M), flat[:1], expand_composites=True)
+
+
+class Rows(tf.experimental.BatchableExtensionType):
+    """Its spec has a constructor of its own."""
+
+    values: tf.Tensor
+    mask: tf.Tensor
+
+    class Spec:
+        def __init__(self, shape, dtype=tf.float32):
+            self.values = tf.TensorSpec(shape, dtype)
+            self.mask = tf.TensorSpec(shape, tf.bool)
+
+        shape = property(lambda self: self.values.shape)
+
+
+def test_a_spec_with_a_constructor_of_its_own():
+    spec = Rows.Spec([None, 2])
+    assert spec.shape.as_list() == [None, 2]
+    assert spec == Rows.Spec([None, 2], tf.float32)
+    assert spec.is_compatible_with(Rows([[1.0, 2.0]], [[True, False]]))
+    assert pickle.loads(pickle.dumps(spec)) == spec
+    with pytest.raises(AttributeError, match="Cannot mutate"):
+        spec.values = tf.TensorSpec([])
+
+    function = tf.function(lambda rows: tf.reduce_sum(rows.values), input_signature=[spec])
+    assert function(Rows([[1.0, 2.0]], [[True, False]])) == 3.0
+
+    rows = Rows(tf.reshape(tf.range(6), (3, 2)), tf.ones((3, 2), tf.bool))
+    assert [row.values.numpy().tolist() for row in tf.data.Dataset.from_tensor_slices(rows)] == [[0, 1], [2, 3], [4, 5]]
+    made = tf.data.Dataset.from_generator(lambda: iter([rows, rows]), output_signature=Rows.Spec([3, 2], tf.int32))
+    (batch,) = made.batch(2)
+    assert batch.values.shape == (2, 3, 2)
+
+
+def test_a_constructor_of_a_spec_that_leaves_a_field_out():
+    class Half(tf.experimental.ExtensionType):
+        values: tf.Tensor
+        mask: tf.Tensor
+
+        class Spec:
+            def __init__(self, shape):
+                self.values = tf.TensorSpec(shape)
+
+    with pytest.raises(TypeError, match="field 'mask' has no value"):
+        Half.Spec([2])
