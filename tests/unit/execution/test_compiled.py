@@ -294,6 +294,35 @@ def test_a_region_that_differs_is_dropped_with_one_warning(stand_in, caplog):
     assert all("gave other results" in way for way in ways(f))
 
 
+@pytest.mark.parametrize(
+    ("made", "is_dropped"),
+    [
+        (lambda value: torch.as_strided(value, value.shape, (9, 1, 7, 5)), False),
+        (lambda value: value.permute(0, 2, 3, 1).contiguous().permute(0, 3, 1, 2), False),
+        (lambda value: value.double(), True),
+    ],
+)
+def test_the_stride_of_a_size_of_one_is_no_difference(stand_in, caplog, made, is_dropped):
+    stand_in.around = lambda run: lambda values: [made(value) for value in run(values)]
+    x = np.arange(4, dtype=np.float32).reshape(1, 4, 1, 1)
+    f = tf.function(lambda x: tf.tanh(x) * 2.0 + 1.0, jit_compile=True)
+    for _ in range(4):
+        np.testing.assert_allclose(f(x), np.tanh(x) * 2 + 1, rtol=1e-5)
+    assert bool(warnings_of(caplog)) == is_dropped
+    assert stand_in.calls == (1 if is_dropped else 2)
+    caplog.clear()
+
+
+def test_what_has_another_stride_for_a_size_of_one_fits_the_next_region(stand_in):
+    stand_in.around = lambda run: lambda values: [value.as_strided((1, 4), (9, 1)) for value in run(values)]
+    first, second = (tf.function(lambda x: tf.tanh(x) * 2.0 + 1.0, jit_compile=True) for _ in range(2))
+    for _ in range(3):
+        second(X[:1])
+    for _ in range(4):  # from the fourth on, the compiled result
+        second(first(X[:1]))
+    assert stand_in.calls == 1 + 2 + 4
+
+
 def test_integers_must_be_equal(stand_in):
     stand_in.around = lambda run: lambda values: [value + 1 for value in run(values)]
     f = tf.function(lambda x: (x + 3) * 1000000, jit_compile=True)

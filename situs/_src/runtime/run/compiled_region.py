@@ -35,7 +35,7 @@ from situs._src.runtime.eager.bridge import torch_device
 from situs._src.runtime.eager.cell import Cell
 from situs._src.runtime.eager.in_place import copy_for, shared_ones, with_values
 from situs._src.runtime.eager.torch_private import storage_key
-from situs._src.runtime.passes.regions import Region, Seen, layout_of
+from situs._src.runtime.passes.regions import Region, Seen, are_like, layout_of
 from situs._src.runtime.run import inductor
 from situs._src.runtime.run.emit import Function
 
@@ -138,7 +138,9 @@ class CompiledRegion:
         """Whether some of its sources have the layouts they had."""
         for place, value in zip(places, values, strict=False):
             held = value.value if type(value) is Cell else value
-            if held is None or held.shape != self._shapes[place] or held.stride() != self._strides[place]:
+            if held is None or held.shape != self._shapes[place]:
+                return False
+            if held.stride() != self._strides[place] and not are_like(held.shape, held.stride(), self._strides[place]):
                 return False
             if held is not value and held.device != self._devices[place]:  # a variable can move to another device
                 return False
@@ -249,8 +251,9 @@ class CompiledRegion:
         again: list[torch.Tensor] | None = None
         nudged: list[torch.Tensor] | None = None
         for number, (name, old, usual, new) in enumerate(pairs):
-            if layout_of(usual) != layout_of(new):
-                return f"{layout_of(new)} in the place of {layout_of(usual)}"
+            wanted, got = layout_of(usual), layout_of(new)
+            if wanted is None or got is None or not got.is_like(wanted):
+                return f"{got} in the place of {wanted}"
             allowed, found = self._tolerance(usual.dtype), moved_apart(old, usual, new)
             if found > allowed and before:  # another thread may have changed variables meanwhile
                 again = again or self._made_alone(values, before, lambda value: value)
