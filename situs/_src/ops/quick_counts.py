@@ -18,6 +18,7 @@ from collections.abc import Callable
 import torch
 
 from situs._src.base.compile_c import Deferred
+from situs._src.runtime.eager.addresses import address
 
 WORTH_COMPILING = 2_000_000  # elements seen by a process: by then PyTorch's ops have spent some 10 ms on them
 MOST_BINS = 2**20  # whose counts fit into a cache; more are left to PyTorch's ops
@@ -111,13 +112,13 @@ def in_top_k(predictions: torch.Tensor, targets: torch.Tensor, k: int) -> torch.
         targets: As many int32 or int64 as it has rows.
         k: How many count as the top.
     """
-    found = _library.functions(predictions.numel())
+    found = _library.functions(predictions.numel()) if predictions.is_cpu and targets.is_cpu else None
     if found is None:
         return None
     rows, chosen = predictions.resolve_neg().contiguous(), targets.contiguous()
     count, classes = rows.shape
     made = torch.empty(count, dtype=torch.bool)
-    found.in_top_k(rows.data_ptr(), chosen.data_ptr(), chosen.itemsize == 8, count, classes, k, made.data_ptr())
+    found.in_top_k(address(rows), address(chosen), chosen.itemsize == 8, count, classes, k, address(made))
     return made
 
 
@@ -130,11 +131,11 @@ def histogram(values: torch.Tensor, low: float, step: float, bins: int) -> torch
         step: How wide a bin is, finite.
         bins: How many there are.
     """
-    if bins > MOST_BINS or values.dtype not in (torch.float32, torch.float64):
+    if bins > MOST_BINS or not values.is_cpu or values.dtype not in (torch.float32, torch.float64):
         return None
     found = _library.functions(values.numel())
     if found is None:
         return None
     given, made = values.resolve_neg().contiguous(), torch.zeros(bins, dtype=torch.int64)
-    whole = found.histograms[values.dtype](given.data_ptr(), given.numel(), low, step, bins, made.data_ptr())
+    whole = found.histograms[values.dtype](address(given), given.numel(), low, step, bins, address(made))
     return made if whole else None

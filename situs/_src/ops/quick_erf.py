@@ -20,6 +20,7 @@ import torch
 from situs._src.base import settings
 from situs._src.base.compile_c import library
 from situs._src.base.tensor import Tensor
+from situs._src.runtime.eager.addresses import address
 
 MANY = 2**14  # elements, from which on it is quicker
 _OF_A_THREAD = 2**15  # elements that PyTorch gives a thread at least
@@ -77,7 +78,7 @@ def kernel_in_place(x: torch.Tensor) -> torch.Tensor:
     functions = _functions() if _is_quicker(x) and x.is_contiguous() else None
     if functions is None:
         return x.copy_(kernel(x))
-    functions[1](x.data_ptr(), x.numel())
+    functions[1](address(x), x.numel())
     return x
 
 
@@ -86,7 +87,7 @@ kernel_in_place.when_compiled = torch.erf  # type: ignore[attr-defined]
 
 def _is_quicker(x: torch.Tensor) -> bool:
     size = x.numel()
-    return size >= MANY and min(size // _OF_A_THREAD, torch.get_num_threads()) < _THREADS
+    return x.is_cpu and size >= MANY and min(size // _OF_A_THREAD, torch.get_num_threads()) < _THREADS
 
 
 def lower(x: Tensor) -> Any:
@@ -102,7 +103,7 @@ def quick_erf(x: torch.Tensor) -> torch.Tensor:
         return torch.erf(x)
     given = x.resolve_neg().contiguous()
     made = torch.empty(given.shape, dtype=torch.float32)
-    functions[0](given.data_ptr(), given.numel(), made.data_ptr())
+    functions[0](address(given), given.numel(), address(made))
     return made
 
 

@@ -19,6 +19,7 @@ from typing import Any
 import torch
 
 from situs._src.base.compile_c import Deferred
+from situs._src.runtime.eager.addresses import address
 
 WORTH_COMPILING = 10_000_000  # elements that a process has seen: by then PyTorch's ops have spent some 100 ms on them
 
@@ -175,6 +176,6 @@ def _resized(
     images = (images if images.dtype is torch.uint8 else images.to(torch.float32)).contiguous()
     made, lines = torch.empty(batch, *new, channels), torch.empty(scratch * channels)
     sizes = (ctypes.c_int64 * 5)(height, width, channels, *new)
-    given = [each.data_ptr() if isinstance(each, torch.Tensor) else each for each in (*how, lines, made)]
-    found[name, images.dtype](images.data_ptr(), batch, sizes, *given)
+    given = [address(each) if isinstance(each, torch.Tensor) else each for each in (*how, lines, made)]
+    found[name, images.dtype](address(images), batch, sizes, *given)
     return made

@@ -5,6 +5,10 @@ from __future__ import annotations
 import pytest
 import torch
 
+import situs as tf
+from situs._src.base import compile_c
+from situs._src.ops import quick_counts, quick_resize
+from situs._src.ops.nn import quick_pool
 from situs._src.runtime.abstract.kernels import SMALL, AbstractMode, is_known, meta_like, meta_tensor
 
 FLOATS = 4
@@ -44,6 +48,34 @@ def test_shapes_and_strides_are_those_of_the_kernel(function):
 
 def _listed(made):
     return [made] if isinstance(made, torch.Tensor) else list(made)
+
+
+# By functions that call C: x is of 64 x 64 x 16, and each makes as many bytes as is said.
+BY_C = {
+    "uniform": (lambda x: tf.random.stateless_uniform([64, 64], [1, 2]), 64 * 64 * FLOATS),
+    "normal": (lambda x: tf.random.stateless_normal([64, 64], [1, 2]), 64 * 64 * FLOATS),
+    "truncated normal": (lambda x: tf.random.stateless_truncated_normal([64, 64], [1, 2]), 64 * 64 * FLOATS),
+    "integers": (lambda x: tf.random.stateless_uniform([64, 64], [1, 2], 0, 9, tf.int32), 64 * 64 * 4),
+    "dropout": (lambda x: tf.nn.experimental.stateless_dropout(x, 0.5, [1, 2]), 64 * 64 * 16 * FLOATS),
+    "error function": (lambda x: tf.math.erf(x), 64 * 64 * 16 * FLOATS),
+    "over its input": (lambda x: tf.math.erf(x * 2.0), 64 * 64 * 16 * FLOATS),
+    "pooling": (lambda x: tf.nn.max_pool2d(x[None], 2, 2, "SAME"), 32 * 32 * 16 * FLOATS),
+    "top": (lambda x: tf.math.in_top_k(tf.zeros([64], tf.int32), x[0], 2), 64),
+    "histogram": (lambda x: tf.histogram_fixed_width(x, [0.0, 1.0], 7000), 7000 * 4),
+    "resizing": (lambda x: tf.image.resize(x, [99, 99]), 99 * 99 * 16 * FLOATS),
+    "resizing of what is known": (lambda x: tf.image.resize(tf.ones([3, 3, 1]), [99, 99]), 99 * 99 * FLOATS),
+}
+
+
+@pytest.mark.skipif(compile_c._compiler() is None, reason="no C compiler")
+@pytest.mark.parametrize(("function", "size"), BY_C.values(), ids=BY_C)
+def test_functions_in_c_are_not_called_without_elements(function, size, monkeypatch):
+    for library in (quick_counts, quick_pool, quick_resize):
+        monkeypatch.setattr(library, "_library", library.deferred(0))
+    with tf.device("/CPU:0"):
+        run = tf.function(function).get_concrete_function(tf.TensorSpec([64, 64, 16]))
+        (device,) = tf.memory.plan(run).devices
+        assert size <= device.peak < 2**21
 
 
 @pytest.mark.parametrize("rank", [4, 5])

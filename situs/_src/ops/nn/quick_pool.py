@@ -21,6 +21,7 @@ import torch
 from situs._src.base.compile_c import Deferred
 from situs._src.ops.nn.pool_window import Ints
 from situs._src.ops.nn.window import Slide
+from situs._src.runtime.eager.addresses import address
 
 WORTH_COMPILING = 10_000_000  # elements seen by a process: by then PyTorch has spent some 10 ms on them
 _OF_A_THREAD = 2**15  # elements that PyTorch gives a thread at least
@@ -125,7 +126,7 @@ def max_pool(x: torch.Tensor, windows: Ints, laid: Slide) -> tuple[torch.Tensor,
     made = torch.empty(batch, rows, columns, channels)
     places = torch.empty(made.shape, dtype=torch.int64)
     given = (ctypes.c_int64 * 12)(height, width, rows, columns, *windows, *laid.strides, *laid.dilations, *laid.before)
-    found(pixels.data_ptr(), batch, channels, given, made.data_ptr(), places.data_ptr())
+    found(address(pixels), batch, channels, given, address(made), address(places))
     return made.permute(0, 3, 1, 2), places.permute(0, 3, 1, 2)
 
 

@@ -17,6 +17,7 @@ from situs._src.base import settings
 from situs._src.base.compile_c import library
 from situs._src.base.streams import WORD, Position
 from situs._src.ops.philox import floats
+from situs._src.runtime.eager.addresses import address
 
 _SOURCE = r"""
 #include <math.h>
@@ -198,21 +199,23 @@ class Functions:
     def words(self, begin: Position, count: int) -> torch.Tensor:
         """Blocks from a position on, as int32: [count, 4]."""
         made = torch.empty(count, 4, dtype=torch.int32)
-        self._words(begin.key, begin.counter % WORD, begin.counter // WORD, count, made.data_ptr())
+        if not made.is_meta:  # called for the shape alone (`runtime.abstract`)
+            self._words(begin.key, begin.counter % WORD, begin.counter // WORD, count, address(made))
         return made
 
     def words_at(self, begin: Position, offsets: torch.Tensor) -> torch.Tensor:
         """Blocks so far behind a position, as int32."""
         made = torch.empty(*offsets.shape, 4, dtype=torch.int32)
         low, high = begin.counter % WORD, begin.counter // WORD
-        self._words_at(begin.key, low, high, offsets.numel(), offsets.data_ptr(), made.data_ptr())
+        self._words_at(begin.key, low, high, offsets.numel(), address(offsets), address(made))
         return made
 
     def fill(self, what: str, begin: Position, sizes: Sequence[int], device: torch.device) -> torch.Tensor:
         """Numbers of float32 that are uniform, normal or truncated normal."""
         made = torch.empty(sizes, dtype=torch.float32, device=device)
         low, high = begin.counter % WORD, begin.counter // WORD
-        self._fills[what](begin.key, low, high, made.numel(), made.data_ptr())
+        if not made.is_meta:
+            self._fills[what](begin.key, low, high, made.numel(), address(made))
         return made
 
 
