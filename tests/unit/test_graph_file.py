@@ -73,6 +73,17 @@ def test_a_model_that_was_never_built_is_refused_in_words(tmp_path):
         problem_of(path)
 
 
+def test_a_layer_that_is_not_known_is_named(tmp_path):
+    class Doubled(tf2.keras.layers.Layer):
+        def call(self, x):
+            return x * 2
+
+    path = tmp_path / "model.keras"
+    tf2.keras.Sequential([tf2.keras.Input((3,)), Doubled()]).save(path)
+    with pytest.raises(InvalidArgumentError, match="Could not locate class 'Doubled'"):
+        problem_of(path)
+
+
 def test_a_saved_program_is_read_by_its_signature(tmp_path):
     class Double(tf2.Module):
         @tf2.function(input_signature=[tf2.TensorSpec([4, 4], tf2.float32)])

@@ -34,7 +34,7 @@ _COLOCATED = b"loc:@"
 
 
 def problem_of_message(
-    message: GraphDef, devices: Sequence[Logical], model: CostModel, memory: dict[Logical, float]
+    message: GraphDef, devices: Sequence[Logical], model: CostModel, memory: dict[Logical, float], why: str = ""
 ) -> Problem:
     """The problem of placing a graph of which only the message is known.
 
@@ -43,6 +43,7 @@ def problem_of_message(
         devices: The devices.
         model: What copies cost.
         memory: How many bytes devices have, for those with a limit.
+        why: Why it cannot be imported.
 
     Raises:
         InvalidArgumentError: the message is malformed: two nodes of a name, or an input that is nowhere.
@@ -72,6 +73,7 @@ def problem_of_message(
         links,
         (
             "the graph has ops that are not known here, or not in this form: all times are estimated, from bytes alone",
+            *([f"it cannot be imported: {why}"] if why else ()),
             f"the sizes of {known} of {len(nodes)} results stand in the file; the others are guessed",
         ),
     )

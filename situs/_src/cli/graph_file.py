@@ -39,6 +39,7 @@ from situs._src.placement.search.problem import Problem
 
 LARGEST = 2**31  # bytes
 KERAS = (".keras", ".h5", ".hdf5")
+MOST_SAID = 300  # letters of an error
 MOST = 0.8  # of the work of a graph: a call of a function that does so much is looked into
 
 
@@ -75,8 +76,9 @@ def problem_of(path: str | Path, devices: Sequence[Device] | None = None) -> Pro
         message = _message(file)
         try:
             graph = _main_part(_imported(message))
-        except OpError:  # an op that there is not, or that is written in another way
-            return problem_of_message(message, where, CostModel(shared_store()), _memory(where))
+        except OpError as error:  # an op that there is not, or that is written in another way
+            why = str(error).partition("\n")[0][:MOST_SAID]
+            return problem_of_message(message, where, CostModel(shared_store()), _memory(where), why)
         return problem_of_graph(graph, where)
     try:
         graph = read_graph(path)
@@ -208,7 +210,8 @@ def _of_keras(file: Path) -> Graph:
         else:
             model = keras.models.load_model(file, compile=False)
     except Exception as error:  # Keras, h5py and the archive raise what they meet
-        first = str(error).strip().partition("\n")[0][:300]
+        text = str(error).rpartition("Exception encountered: ")[2]  # Keras puts the layer that failed in front
+        first = text.strip().partition("\n")[0][:MOST_SAID]
         raise ArgumentError(f"Keras cannot load {shown(str(file))}: {type(error).__name__}: {first}") from error
     inputs = getattr(model, "inputs", None)  # a model that was never built raises, or has none
     if not inputs:

@@ -200,7 +200,7 @@ def _summary(plan: Plan, unit: str) -> list[str]:
         factor = f", {alone / value:.2f}x as long" if value else ""
         lines.append(f"one device alone ({device}): {alone:.6g} {unit}{factor}")
     else:
-        lines.append("one device alone: does not fit, or cannot run all nodes")
+        lines.append("one device alone: none can have all of it")
     tried = sorted((found, name) for name, found in (plan.tried or {}).items() if found is not None)
     if tried:
         lines.append(f"best of {len(plan.tried or {})} rules: {tried[0][0]:.6g} {unit} ({tried[0][1]})")

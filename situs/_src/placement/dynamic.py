@@ -236,7 +236,7 @@ def _why(made: Assembly, plan: Plan, wish: Wish, device: Device, others: Sequenc
     if beside is not None:
         return f"next to '{beside}': {figures}"
     if plan.single is None:
-        return f"no device has room for all: {figures}"
+        return f"no device can have all: {figures}"
     return f"the step is shortest so: {figures}"
 
 

@@ -38,7 +38,7 @@ def summary(plan: Plan) -> str:
             lines.append(f"  {source} -> {target} {bytes_text(size)}")
     alone = plan.single
     lines.append(
-        "one device alone     none has room for it"
+        "one device alone     none can have all of it"
         if alone is None
         else f"one device alone     {seconds_text(alone[1])} on {alone[0]}"
     )

@@ -7,7 +7,7 @@ it. Bars thinner than half a pixel are merged with their neighbours.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from html import escape
+import html
 from pathlib import Path
 
 from situs._src.base.drafts import write_named
@@ -38,7 +38,7 @@ def save(simulation: Simulation, path: str | Path, title: str) -> None:
     check_name(path)
     picture = svg(simulation, title)
     if Path(path).suffix == ".html":
-        head = f'<!DOCTYPE html>\n<html lang="en">\n<meta charset="utf-8">\n<title>{escape(title)}</title>\n<body>\n'
+        head = f'<!DOCTYPE html>\n<html lang="en">\n<meta charset="utf-8">\n<title>{_escaped(title)}</title>\n<body>\n'
         picture = f"{head}{picture}\n</body>\n</html>\n"
     try:
         write_named(Path(path), picture)
@@ -68,7 +68,7 @@ def svg(simulation: Simulation, title: str) -> str:
         f'<svg xmlns="http://www.w3.org/2000/svg" width="{WIDTH}" height="{height}" '
         f'viewBox="0 0 {WIDTH} {height}" font-family="sans-serif" font-size="12">',
         f'<rect width="{WIDTH}" height="{height}" fill="white"/>',
-        f'<text x="10" y="18" font-size="14">{escape(title)}</text>',
+        f'<text x="10" y="18" font-size="14">{_escaped(title)}</text>',
     ]
     for i in range(TICKS + 1):
         x = LEFT + (WIDTH - LEFT - 20) * i / TICKS
@@ -78,14 +78,14 @@ def svg(simulation: Simulation, title: str) -> str:
     for i, (row, lane) in enumerate(sorted(rows, key=lambda key: (" -> " in key[0], key))):
         y = 32 + i * (ROW + GAP)
         label = row if lane == 0 else f"{row}, lane {lane + 1}"
-        parts.append(f'<text x="{LEFT - 8}" y="{y + 15}" text-anchor="end">{escape(label)}</text>')
+        parts.append(f'<text x="{LEFT - 8}" y="{y + 15}" text-anchor="end">{_escaped(label)}</text>')
         parts += [_bar(span, y, scale) for span in _joined(rows[row, lane], scale)]
     return "\n".join([*parts, "</svg>"])
 
 
 def _bar(span: Span, y: int, scale: float) -> str:
     width = max((span.end - span.start) * scale, THIN)
-    text = escape(f"{span.name}: {span.start:.6g} to {span.end:.6g}")
+    text = _escaped(f"{span.name}: {span.start:.6g} to {span.end:.6g}")
     return (
         f'<rect x="{LEFT + span.start * scale:.2f}" y="{y}" width="{width:.2f}" height="{ROW}" '
         f'fill="{COLOURS[span.kind]}" stroke="white" stroke-width="0.3"><title>{text}</title></rect>'
@@ -114,3 +114,8 @@ def _joined(spans: Sequence[Span], scale: float) -> list[Span]:
             count = 1
             found.append(span)
     return found
+
+
+def _escaped(text: str) -> str:
+    """Text for SVG, in which control characters are not allowed."""
+    return html.escape("".join(letter if letter.isprintable() else "\N{REPLACEMENT CHARACTER}" for letter in text))

@@ -68,7 +68,7 @@ class Plan:
         placement: Devices by names of nodes.
         objective: What was minimized.
         forecast: The forecast for the placement.
-        single: The best single device that fits: (name, value); None if none fits.
+        single: The best single device that fits: (name, value); None if none fits. What it cannot have is on the host.
         tried: The value of each starting point, by name; None for one that does not fit.
         bound: A lower bound of all placements; 0 if unknown.
         rests_on: The origin of the costs, in words.
@@ -207,7 +207,7 @@ def pinned(problem: Problem, placement: Mapping[str, str]) -> Problem:
     """The problem with every node that a placement names pinned to its device; the others are free.
 
     Raises:
-        InvalidArgumentError: the placement names an unknown device or node.
+        InvalidArgumentError: the placement names an unknown device or node, or a device that a node cannot have.
     """
     unknown = next((name for name in placement if name not in problem.index), None)
     if unknown is not None:
@@ -218,6 +218,12 @@ def pinned(problem: Problem, placement: Mapping[str, str]) -> Problem:
         if device is not None and device not in problem.device_index:
             there = ", ".join(problem.device_index)
             raise ArgumentError(f"The plan places node {shown(node.name)} on {shown(device)}; there are {there}.")
+        if device is not None and problem.device_index[device] not in problem.candidates(len(nodes)):
+            allowed = ", ".join(problem.devices[d].name for d in problem.candidates(len(nodes))) or "no device"
+            raise ArgumentError(
+                f"The plan places node {shown(node.name)} on {device}, and its kernels and the graph's wishes allow "
+                f"{allowed}. Change that line of the plan."
+            )
         nodes.append(node if device is None else replace(node, allowed=(problem.device_index[device],)))
     return replace(problem, nodes=tuple(nodes))
 

@@ -196,9 +196,10 @@ class _Search:
         candidate = level.improver.value(place, name)
         fits = candidate.found.fits
         self.tried[name] = candidate.found.value if fits else None
-        used = set(candidate.place)
-        if fits and len(used) == 1 and (self.single is None or candidate.found.value < self.single[1]):
-            self.single = self.problem.devices[used.pop()].name, candidate.found.value
+        if fits and (self.single is None or candidate.found.value < self.single[1]):
+            alone = _alone(self.problem, level.rules.candidates, candidate.place)
+            if alone is not None:
+                self.single = self.problem.devices[alone].name, candidate.found.value
         return candidate
 
     def _from_smaller(self, level: _Level, budget: float, moves: int | None) -> list[Candidate]:
@@ -322,6 +323,16 @@ class _Level:
             for v in block:
                 found[v] = d
         return found
+
+
+def _alone(problem: Problem, candidates: Sequence[Sequence[int]], place: Sequence[int]) -> int | None:
+    """The device that has all blocks but those that it cannot have, which are on hosts; None if there is none."""
+    used = set(place)
+    others = {d for d in used if not problem.devices[d].is_host} or used
+    if len(others) > 1:
+        return None
+    alone = next(iter(others))
+    return alone if all(d == alone or alone not in found for d, found in zip(place, candidates, strict=True)) else None
 
 
 def _best(found: Sequence[Candidate]) -> Candidate:

@@ -180,6 +180,6 @@ class AdaptiveProgram(Program):
 
 
 def _has_single(plan: PlacementPlan) -> bool:
-    """Whether a plan uses several devices for work that one could do."""
+    """Whether a plan spreads work over several devices that one could do, and expects to gain by it."""
     used = [name for name, busy in plan.forecast.busy.items() if busy > 0]
-    return plan.single is not None and len(used) > 1
+    return plan.single is not None and len(used) > 1 and plan.single[1] > plan.forecast.value

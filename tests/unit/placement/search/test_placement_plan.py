@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 from xml.etree import ElementTree
 
+from dataclasses import replace
+
 import pytest
 
 from situs._src.placement.search import picture
@@ -47,6 +49,14 @@ def test_an_edited_plan_that_does_not_fit_is_refused():
     placement = dict.fromkeys("abc", "GPU:0")
     with pytest.raises(InfeasibleError, match="at most 2 bytes on GPU:0"):
         search(pinned(chain("1 1 1 1", memory=2.0), placement), moves=10)
+
+
+@pytest.mark.parametrize("change", [{"allowed": (0, 2)}, {"times": (1.0, None, 10.0)}])
+def test_an_edited_plan_does_not_overrule_the_graph(change):
+    problem = chain("1 1")
+    problem = replace(problem, nodes=(replace(problem.nodes[0], **change), problem.nodes[1]))
+    with pytest.raises(InvalidArgumentError, match=r"'a' on GPU:1, and .* allow GPU:0, CPU:0"):
+        pinned(problem, {"a": "GPU:1"})
 
 
 @pytest.mark.parametrize(
@@ -112,7 +122,7 @@ def test_a_plan_that_is_not_there(tmp_path):
 @pytest.mark.parametrize("suffix", ["svg", "html"])
 def test_a_picture_is_whole_and_escapes_names(tmp_path, objective, suffix):
     devices, links = two_gpus()
-    hostile = '<script>alert("x")</script>&'
+    hostile = '<script>alert("x")</script>&\x1b[31m\n\x00'
     problem = Problem((Node(hostile, (1.0, 1.0, 1.0)), Node("b", (1.0, 1.0, 1.0))), (), devices, links)
     found = simulate(problem, {hostile: "GPU:0", "b": "CPU:0"}, objective)
     path = tmp_path / f"picture.{suffix}"

@@ -6,6 +6,7 @@ import itertools
 import signal
 import sys
 import threading
+from dataclasses import replace
 
 import pytest
 
@@ -93,6 +94,21 @@ def test_one_device_is_chosen_when_it_is_best():
     plan = search(chain("0.1 0.1 0.1"), moves=500)
     assert len(set(plan.placement.values())) == 1
     assert plan.single[1] == plan.forecast.value
+
+
+def test_one_device_alone_leaves_to_the_host_what_only_the_host_can_do():
+    problem = chain("1 1 1 1 1")
+    first = replace(problem.nodes[0], times=(None, None, 0.5))
+    last = replace(problem.nodes[-1], allowed=(2,))
+    plan = search(replace(problem, nodes=(first, *problem.nodes[1:-1], last)), moves=500)
+    assert plan.single == ("GPU:0", plan.tried["one device, GPU:0"])
+    assert plan.single[1] == 0.5 + 1 + 3 + 1 + 10  # a, a hop, three on the GPU, a hop, the last on the host
+
+
+def test_nothing_is_alone_where_two_gpus_are_asked_for():
+    problem = chain("1 1 1")
+    pins = tuple(replace(node, allowed=(d,)) for node, d in zip(problem.nodes, (0, 1, 2), strict=True))
+    assert search(replace(problem, nodes=pins), moves=10).single is None
 
 
 def test_what_does_not_fit_one_device_is_spread():
