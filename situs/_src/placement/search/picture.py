@@ -6,8 +6,8 @@ it. Bars thinner than half a pixel are merged with their neighbours.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 import html
+from collections.abc import Sequence
 from pathlib import Path
 
 from situs._src.base.drafts import write_named

@@ -212,7 +212,7 @@ def pinned(problem: Problem, placement: Mapping[str, str]) -> Problem:
     unknown = next((name for name in placement if name not in problem.index), None)
     if unknown is not None:
         raise ArgumentError(f"The plan places node {shown(unknown)}, which is not in the graph.")
-    nodes = []
+    nodes: list[Node] = []
     for node in problem.nodes:
         device = placement.get(node.name)
         if device is not None and device not in problem.device_index:

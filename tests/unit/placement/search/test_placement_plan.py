@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import json
-from xml.etree import ElementTree
-
 from dataclasses import replace
+from xml.etree import ElementTree
 
 import pytest
 
