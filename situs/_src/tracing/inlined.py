@@ -11,8 +11,8 @@ Invariants:
       side effects keep their order.
     - An operation of a called function is named after the call: ``one_step/MatMul``.
     - A call is not inlined if it requests a device or is colocated with something, has control dependencies, is
-      compiled on its own, or computes replicas; nor if it contains random ops, whose streams belong to the called
-      operation. Branches and loops are not inlined either.
+      compiled on its own, or computes replicas; nor if it contains random ops with streams of their own, which belong to the
+      called operation. Branches and loops are not inlined either.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from situs._src.ir.graph.copying import Copier, Original
 from situs._src.ir.graph.function import FunctionGraph, graphs_of, operations_in
 from situs._src.ir.graph.node import Operation
 from situs._src.ir.graph.tensor import SymbolicTensor
-from situs._src.ir.registry.traits import FED
+from situs._src.ir.registry.traits import DRAWS, FED
 from situs._src.ops.call import partitioned_call
 
 
@@ -54,7 +54,9 @@ def is_inlined(node: Operation) -> bool:
     is_plain = not (node.device or node.colocated_with or node.control_inputs or node.followers)
     is_alone = called.replicas is None and not called.waits_for and called.runs_effects
     same_compiler = called.compiles in (None, node.graph.compiles)
-    return is_plain and is_alone and same_compiler and not any(each.op_def.draws for each in operations_in(node))
+    return (
+        is_plain and is_alone and same_compiler and not any(DRAWS in each.op_def.traits for each in operations_in(node))
+    )
 
 
 def _write_out(nodes: list[Operation], made: FunctionGraph, copier: Copier) -> None:

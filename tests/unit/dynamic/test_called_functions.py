@@ -117,6 +117,27 @@ def test_operations_are_named_after_the_call():
     assert not any(name.endswith("/t") for name in before)
 
 
+def test_draws_by_a_seed_that_is_given_are_placed_one_by_one(dynamic):
+    weights = layers(2, 64)
+
+    @tf.function
+    def dropped(x, seed):
+        for w in weights:
+            x = tf.nn.experimental.stateless_dropout(tf.matmul(x, w), 0.5, seed)
+        return x
+
+    @tf.function
+    def outer(x, seed):
+        return dropped(x, seed) + 1.0
+
+    given = tf.ones([4, 64]), tf.constant([3, 4])
+    _, names = operations(outer, *given)
+    assert sum("MatMul" in name for name in names) == 2
+    found = outer(*given).numpy()
+    options.set_placer(as_placer("simple"))
+    np.testing.assert_allclose(found, outer(*given).numpy(), rtol=1e-5)
+
+
 def test_what_says_something_of_its_own_stays_a_call():
     @tf.function
     def double(x):

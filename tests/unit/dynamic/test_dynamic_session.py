@@ -223,6 +223,21 @@ def test_one_device_alone_is_kept_if_it_is_measured_to_be_quicker(clock, monkeyp
             assert session.run(loss, {x: batch}) < first  # the variables came along
 
 
+@pytest.mark.parametrize("device", ["", "/gpu:*"])
+def test_a_forecast_that_exceeds_all_there_is_is_said_and_no_error(monkeypatch, device):
+    def far_over(engine, request, nodes, held, choice):
+        return None, dict.fromkeys(engine._free(nodes), 1e15)
+
+    monkeypatch.setattr(engines.DynamicEngine, "_looked_at", far_over)
+    tf2.config.set_placer("dynamic")
+    with tf.Graph().as_default(), tf.device(device):
+        x = tf.placeholder(tf.float32, [2], name="x")
+        y = tf.square(tf.tanh(x))
+        with tf.Session() as session:
+            np.testing.assert_allclose(session.run(y, {x: [0.0, 1.0]}), np.tanh([0.0, 1.0]) ** 2, rtol=1e-6)
+            assert any("the forecast of memory exceeds" in note for note in session._engine.plan.notes)
+
+
 def test_variables_keep_their_values_when_they_move(clock):
     tf2.config.set_placer("dynamic")
     with tf.Graph().as_default():

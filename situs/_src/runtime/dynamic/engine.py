@@ -351,10 +351,13 @@ class DynamicEngine(Engine):
         running = self._at_first(nodes)
         knows_how = False
         refusal: InfeasibleError | None = None
+        choice: Choice | None = None
         for _ in range(ATTEMPTS + 1):
             try:
                 choice = self._chosen(request, nodes, held, previous, free, running)
             except InfeasibleError as error:
+                if choice is not None:
+                    break  # less was allowed than there is, and none is found for that
                 if refusal is not None or not free:
                     raise (refusal or error) from None
                 refusal = error  # an overestimate may still fit: the forecast decides
@@ -369,7 +372,7 @@ class DynamicEngine(Engine):
                 continue
             if not over or self.placer.plan is not None:
                 return choice
-            free = {device: size - over.get(device, 0.0) for device, size in free.items()}
+            free = {device: max(0.0, size - over.get(device, 0.0)) for device, size in free.items()}
         if refusal is not None:
             raise refusal
         assert choice is not None
