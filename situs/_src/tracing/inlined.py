@@ -11,8 +11,8 @@ Invariants:
       side effects keep their order.
     - An operation of a called function is named after the call: ``one_step/MatMul``.
     - A call is not inlined if it requests a device or is colocated with something, has control dependencies, is
-      compiled on its own, or computes replicas; nor if it contains random ops with streams of their own, which belong to the
-      called operation. Branches and loops are not inlined either.
+      compiled on its own, or computes replicas; nor if it contains random ops with streams of their own, which
+      belong to the called operation. Branches and loops are not inlined either.
 """
 
 from __future__ import annotations

@@ -24,6 +24,7 @@ from situs._src.base.export import export
 from situs._src.placement.search.problem import (
     OBJECTIVES,
     Json,
+    Node,
     Objective,
     Problem,
     check_head,
