@@ -136,10 +136,16 @@ def _compressed_rows() -> dict[str, Any]:
     }
 
 
+def _replicas_need_no_meeting() -> bool:
+    """Whether a replica can do by itself, in a branch too, all that an optimizer does: it exchanges nothing."""
+    strategy = get_strategy()
+    return strategy.can_update_apart and not strategy.extended.exchanges
+
+
 # The names of modules below ``tensorflow``.
 _MODULES: dict[str, Callable[[], dict[str, Any]]] = {
     "__internal__": _internal,
-    "__internal__.distribute": lambda: {"strategy_supports_no_merge_call": lambda: get_strategy().can_update_apart},
+    "__internal__.distribute": lambda: {"strategy_supports_no_merge_call": _replicas_need_no_meeting},
     "__internal__.distribute.interim": lambda: {"maybe_merge_call": fused_updates.maybe_merge_call},
     "__internal__.eager_context": lambda: {"eager_mode": nullcontext},
     "__internal__.smart_cond": lambda: {"smart_cond": smart_cond},

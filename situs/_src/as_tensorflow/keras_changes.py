@@ -2,6 +2,7 @@
 
     keras.src.trainers.trainer              ``compile(jit_compile="auto")`` says nothing               here
     keras.src.metrics.metric                metrics have `reset_states`, their name before Keras 3     here
+    keras.src.optimizers.loss_scale_optimizer    replicas agree whether their gradients are finite     here
     keras.src.backend.tensorflow.rnn        an LSTM or GRU is one op, on the CPU too      fused_recurrent.py
     keras.src.layers.rnn.gru                a GRU says when that cannot be                fused_recurrent.py
     keras.src.callbacks.callback_list       logs of a batch are read where a callback looks at them    lazy_logs.py
@@ -17,11 +18,18 @@ from __future__ import annotations
 import importlib.machinery
 import importlib.util
 from collections.abc import Callable, Sequence
+from functools import wraps
 from types import ModuleType
+from typing import Any
 
 from situs._src.as_tensorflow.chief_only import let_chief_back_up, let_chief_save
 from situs._src.as_tensorflow.fused_recurrent import have_recurrent_ops, keep_zero_outputs
 from situs._src.as_tensorflow.lazy_logs import read_where_wanted
+from situs._src.base.dtype import int32
+from situs._src.distribute.context import get_replica_context
+from situs._src.distribute.reduction import ReduceOp
+from situs._src.ops.cast import cast
+from situs._src.ops.compare import equal
 
 Change = Callable[[ModuleType], None]
 
@@ -44,9 +52,29 @@ def _keep_older_name(metric: ModuleType) -> None:
     metric.Metric.reset_states = metric.Metric.reset_state
 
 
+def _agree_on_finite(module: ModuleType) -> None:
+    """Lets replicas skip a step together: where the gradients of any of them overflow, as their sum does.
+
+    Each looks at its own gradients, before they are reduced; Keras asks the first replica of each process.
+    """
+    optimizer = module.LossScaleOptimizer
+    are_finite = optimizer.check_finite
+
+    @wraps(are_finite)
+    def check_finite(self: Any, grads: Sequence[Any]) -> Any:
+        finite = are_finite(self, grads)
+        replica = get_replica_context()
+        if replica is None or not replica.strategy.extended.exchanges:
+            return finite
+        return equal(replica.all_reduce(ReduceOp.SUM, cast(finite, int32)), replica.num_replicas_in_sync)
+
+    optimizer.check_finite = check_finite
+
+
 CHANGES: dict[str, Change] = {
     "keras.src.trainers.trainer": _compile_where_asked,
     "keras.src.metrics.metric": _keep_older_name,
+    "keras.src.optimizers.loss_scale_optimizer": _agree_on_finite,
     "keras.src.backend.tensorflow.rnn": have_recurrent_ops,
     "keras.src.layers.rnn.gru": keep_zero_outputs,
     "keras.src.callbacks.callback_list": read_where_wanted,

@@ -75,6 +75,54 @@ def test_a_normalization_over_all_replicas_is_one_over_the_whole_batch(name: str
         np.testing.assert_allclose(one, other, rtol=1e-3, atol=1e-4)
 
 
+def test_half_precision() -> None:
+    """The losses of TensorFlow 2.21 on two devices, whose first two steps overflow and are skipped."""
+    policies = tf.keras.mixed_precision
+    policies.set_global_policy("mixed_float16")
+    try:
+        with STRATEGIES["two replicas"]().scope():
+            parts = [tf.keras.layers.Dense(4), tf.keras.layers.Dense(1, dtype="float32")]
+            model = tf.keras.Sequential([tf.keras.Input((3,)), *parts])
+            model.set_weights([np.ones((3, 4)), np.zeros(4), np.ones((4, 1)), np.zeros(1)])
+            model.compile("adam", "mse")
+    finally:
+        policies.set_global_policy("float32")
+    history = model.fit(np.ones((8, 3)), np.ones((8, 1)), epochs=3, batch_size=4, verbose=0).history
+    np.testing.assert_allclose(history["loss"], [121.0, 121.0, 119.97270202636719], rtol=1e-5)
+
+
+@pytest.mark.parametrize("name", ["two replicas", "four replicas"])
+@pytest.mark.parametrize("eagerly", [False, True])
+def test_a_step_in_which_one_replica_overflows_is_skipped_by_all(name: str, eagerly: bool) -> None:
+    strategy = STRATEGIES[name]()
+    with strategy.scope():
+        v = tf.Variable(1.0)
+        optimizer = tf.keras.optimizers.LossScaleOptimizer(tf.keras.optimizers.SGD(0.25), initial_scale=8.0)
+        optimizer.build([v])
+
+    def step(x: Any) -> None:
+        with tf.GradientTape() as tape:
+            loss = optimizer.scale_loss(v * x)
+        optimizer.apply_gradients([(tape.gradient(loss, v), v)])
+
+    def run(x: Any) -> None:
+        strategy.run(step, (x,))
+
+    train = run if eagerly else tf.function(run)
+    last, found = strategy.num_replicas_in_sync - 1, []
+    for value in (1.0, np.inf, 1.0):
+        values = [value if number == last else 0.0 for number in range(last + 1)]
+        train(
+            strategy.experimental_distribute_values_from_function(
+                lambda place, values=values: tf.constant(values[place.replica_id_in_sync_group])
+            )
+        )
+        components = strategy.experimental_local_results(v)
+        assert len({float(each) for each in components}) == 1
+        found.append((float(components[0]), float(optimizer.dynamic_scale), int(optimizer.step_counter)))
+    assert found == [(0.75, 8.0, 1), (0.75, 4.0, 0), (0.5, 4.0, 1)]
+
+
 def test_a_loop_of_ones_own() -> None:
     strategy = STRATEGIES["two replicas"]()
     with strategy.scope():
