@@ -20,7 +20,7 @@ from situs._src.base.dtype import as_dtype
 from situs._src.base.errors import ArgumentError, DTypeError, UnimplementedError
 from situs._src.base.export import export
 from situs._src.base.shapes import UNKNOWN, TensorShape
-from situs._src.base.tree import LEAF, Form, put_together, take_apart
+from situs._src.base.tree import LEAF, Form, common_form, put_together, take_apart
 from situs._src.ops.composite_values import SparseTensorValue
 from situs._src.ops.inner import common
 from situs._src.tracing.spec import TensorSpec
@@ -100,12 +100,14 @@ class Spec:
 
     def merged(self, other: Spec) -> Spec | None:
         """What holds for the elements of both; None if form or dtypes differ."""
-        if self.form != other.form or [leaf.dtype for leaf in self.leaves] != [leaf.dtype for leaf in other.leaves]:
+        is_alike = self.form == other.form or (isinstance(self.form, Form) and self.form.matches(other.form))
+        if not is_alike or [leaf.dtype for leaf in self.leaves] != [leaf.dtype for leaf in other.leaves]:
             return None
         if self.has_datasets:
             return self if self == other else None
         pairs = zip(self.leaves, other.leaves, strict=True)
-        return self.with_leaves([TensorSpec(common(one.shape, two.shape), one.dtype) for one, two in pairs])
+        leaves = [TensorSpec(common(one.shape, two.shape), one.dtype) for one, two in pairs]
+        return Spec(common_form(self.form, other.form), leaves)
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Spec) and (self.form, self.leaves) == (other.form, other.leaves)

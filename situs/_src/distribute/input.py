@@ -34,9 +34,9 @@ from situs._src.ops.cast import cast
 from situs._src.ops.constant import zeros, zeros_like
 from situs._src.ops.join import concat
 from situs._src.ops.math import maximum, minimum
-from situs._src.ragged.tensor import RaggedTensor
+from situs._src.ragged.tensor import RaggedTensor, RaggedTensorSpec
 from situs._src.sparse.shaping import slice as slice_sparse
-from situs._src.sparse.tensor import SparseTensor
+from situs._src.sparse.tensor import SparseTensor, SparseTensorSpec
 from situs._src.tracing.spec import TensorSpec
 
 
@@ -261,7 +261,19 @@ def _made_by(dataset_fn: Callable[[InputContext], Any], given: InputContext) -> 
 def _no_rows(dataset: Any) -> Any:
     """An empty batch like a dataset's batches; None if they have fixed sizes."""
     specs = flatten(dataset.element_spec)
-    if not all(isinstance(spec, TensorSpec) and spec.shape.rank and spec.shape[0] is None for spec in specs):
+    batches = TensorSpec, RaggedTensorSpec, SparseTensorSpec
+    if not all(isinstance(spec, batches) and spec.shape.rank and spec.shape[0] is None for spec in specs):
         return None
-    rows = [zeros([0, *[size or 0 for size in spec.shape[1:]]], spec.dtype) for spec in specs]
-    return pack_like(dataset.element_spec, rows)
+    return pack_like(dataset.element_spec, [_empty(spec) for spec in specs])
+
+
+def _empty(spec: Any) -> Any:
+    """A batch without rows."""
+    sizes = [size or 0 for size in spec.shape]
+    if isinstance(spec, SparseTensorSpec):
+        return SparseTensor(zeros([0, len(sizes)], int64), zeros([0], spec.dtype), sizes)
+    if not isinstance(spec, RaggedTensorSpec):
+        return zeros(sizes, spec.dtype)
+    splits = [zeros([1], spec.row_splits_dtype)] * spec.ragged_rank
+    values = zeros([0, *sizes[spec.ragged_rank + 1 :]], spec.dtype)
+    return RaggedTensor.from_nested_row_splits(values, splits, validate=False)

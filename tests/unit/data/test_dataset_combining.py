@@ -63,6 +63,20 @@ def test_concatenate(values):
     assert int(Dataset.range(2).repeat().concatenate(Dataset.range(1)).cardinality()) == INFINITE_CARDINALITY
 
 
+def test_concatenated_composites_have_a_common_spec():
+    """The specs are those of TensorFlow 2.21."""
+    rows = Dataset.from_tensor_slices(tf.ragged.constant([[1], [2, 3], [4]]))
+    ragged = rows.batch(2).concatenate(rows.batch(2, drop_remainder=True))
+    assert ragged.element_spec == tf.RaggedTensorSpec([None, None], tf.int32, 1, tf.int64)
+    assert [each.to_list() for each in ragged] == [[[1], [2, 3]], [[4]], [[1], [2, 3]]]
+    columns = Dataset.from_tensor_slices({"x": tf.sparse.from_dense(np.eye(3))})
+    sparse = columns.batch(2).concatenate(columns.batch(1, drop_remainder=True))
+    assert sparse.element_spec == {"x": tf.SparseTensorSpec([None, 3], tf.float64)}
+    assert [tf.sparse.to_dense(each["x"]).shape for each in sparse] == [[2, 3], [1, 3], [1, 3], [1, 3], [1, 3]]
+    with pytest.raises(TypeError, match="Incompatible dataset elements"):
+        rows.concatenate(rows.batch(2))
+
+
 # Choosing.
 
 

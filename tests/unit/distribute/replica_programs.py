@@ -307,6 +307,21 @@ def datasets_from_functions(tf: Any, strategy: Any) -> Any:
     return [found, seen, [shown(tf, each) for each in dropped]]
 
 
+@program
+def ragged_and_sparse_datasets_from_functions(tf: Any, strategy: Any) -> Any:
+    """Nothing is left out of the last elements either."""
+    rows = tf.ragged.constant([[[1]], [[2], [3]], [], [[4, 5, 6]], [[7]]])
+    ragged = strategy.distribute_datasets_from_function(
+        lambda context: tf.data.Dataset.from_tensor_slices((rows, np.arange(5))).batch(2)
+    )
+    eye = tf.sparse.from_dense(np.eye(5, dtype="float32"))
+    sparse = strategy.distribute_datasets_from_function(
+        lambda context: tf.data.Dataset.from_tensor_slices(eye).batch(2)
+    )
+    sums = tf.function(lambda x: strategy.run(tf.sparse.reduce_sum, (x,)), autograph=False)
+    return [[shown(tf, each) for each in ragged], [shown(tf, sums(each)) for each in sparse]]
+
+
 # Gradients through meetings, changes of rows, means of integers, and what is refused.
 
 
