@@ -266,7 +266,8 @@ class Choose(Node):
         return Stream(self._chosen(streams, choices))
 
     def _chosen(self, streams: list[Iterator[Any]], choices: Iterator[Any]) -> Iterator[Any]:
-        for choice in choices:
+        left = {*builtins.range(len(streams))}
+        while left and (choice := next(choices, _END)) is not _END:
             if type(choice) is Failure:
                 yield choice
                 continue
@@ -283,6 +284,8 @@ class Choose(Node):
                 yield item
             elif self._stops:
                 return
+            else:
+                left.discard(number)
 
 
 _END = object()

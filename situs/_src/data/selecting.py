@@ -20,6 +20,7 @@ from situs._src.data.base import DatasetV2
 from situs._src.data.element import Element
 from situs._src.data.node import INFINITE, UNKNOWN, Binding, Failure, Node, Number, Stream, Transformation, as_number
 from situs._src.data.shuffling import Shuffle
+from situs._src.data.table import OneByOne
 from situs._src.runtime.eager.tensor import to_numpy_value
 
 
@@ -202,7 +203,8 @@ class Repeat(Transformation):
         """Begins an iteration, which begins others of what is repeated."""
         count = binding.number(self._count)
         first = self.input.start(binding)
-        return Stream(self._repeated(first.items, count, binding), first.table)
+        table = OneByOne(first.table) if first.table is not None and _reshuffles(self.input) else first.table
+        return Stream(self._repeated(first.items, count, binding), table)
 
     def at(self, binding: Binding, index: int) -> Element:
         """One element of one of the rounds."""
@@ -240,6 +242,11 @@ class Repeat(Transformation):
         if count is None or (there == UNKNOWN and count >= 0):
             return UNKNOWN
         return INFINITE if count < 0 or there == INFINITE else count * there
+
+
+def _reshuffles(node: Node) -> bool:
+    """Whether each round has an order of its own: one that begins early takes the order of another iteration."""
+    return (isinstance(node, Shuffle) and node.again) or any(map(_reshuffles, node.inputs))
 
 
 class Unique(Transformation):

@@ -45,14 +45,18 @@ class Shuffling(DatasetV2):
 
 
 class Shuffle(Transformation):
-    """The items of another node in another order."""
+    """The items of another node in another order.
+
+    Attributes:
+        again: Whether every iteration has an order of its own.
+    """
 
     title = "Shuffle"
 
     def __init__(self, input: Node, size: Number, seed: int | LateSeed | None, again: bool) -> None:
         super().__init__(input, None, (size, seed.given if isinstance(seed, LateSeed) else None))
         self._size = _checked(size) if isinstance(size, int) else size
-        self._again = again
+        self.again = again
         self._seed = seed
         self._drawn = None if again else unpredictable()
         self._order: list[int] | None = None  # of random access: drawn once
@@ -60,12 +64,12 @@ class Shuffle(Transformation):
     def start(self, binding: Binding) -> Stream:
         """Begins an iteration, in an order of its own."""
         stream, size = self.input.start(binding), _checked(binding.number(self._size))
-        words = words_of(binding.order(self, self._seed_in(binding), self._again, self._drawn))
+        words = words_of(binding.order(self, self._seed_in(binding), self.again, self._drawn))
         return Stream(shuffled(stream.items, size, words.below), stream.table)
 
     def pass_over(self, binding: Binding) -> None:
         """Leaves out an order; what is shuffled would not have begun yet."""
-        if self._again:
+        if self.again:
             binding.memory(self).next_epoch()
 
     def _seed_in(self, binding: Binding) -> int | None:
@@ -85,7 +89,7 @@ class Shuffle(Transformation):
             )
         if self._order is None or len(self._order) != there:
             given = self._seed_in(binding)
-            seed = order_seed(self._drawn if given is None else given, 0 if self._again else None)
+            seed = order_seed(self._drawn if given is None else given, 0 if self.again else None)
             self._order = list(shuffled(iter(range(there)), _checked(binding.number(self._size)), words_of(seed).below))
         return self.input.at(binding, self._order[index])
 

@@ -58,6 +58,31 @@ class Table:
             yield from zip(*[rows_of(column) for column in self.rows(chunk)], strict=True)
 
 
+class OneByOne(Table):
+    """A table whose rows are taken only when they are needed, because taking their numbers has effects.
+
+    Args:
+        table: The table.
+    """
+
+    def __init__(self, table: Table) -> None:
+        super().__init__(())
+        self._table = table
+        self.row_bytes = table.row_bytes
+
+    def row(self, number: int) -> Element:
+        """One row."""
+        return self._table.row(number)
+
+    def rows(self, numbers: list[int]) -> Element:
+        """These rows, as one value for each column."""
+        return self._table.rows(numbers)
+
+    def elements(self, numbers: Iterator[int]) -> Iterator[Element]:
+        """The rows with these numbers, one after the other."""
+        return map(self._table.row, numbers)
+
+
 class Counting(Table):
     """The numbers ``start, start + step, ...``, made when asked for; what is too large for the dtype wraps around."""
 

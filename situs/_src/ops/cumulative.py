@@ -53,15 +53,14 @@ class ScanFunction(Protocol):
         ...
 
 
-def _scan(
-    name: str, scan: Scan, start: float, types: DTypes, doc: str, wide: Callable[..., Any] | None = None
-) -> ScanFunction:
+def _scan(name: str, scan: Scan, start: float, types: DTypes, doc: str) -> ScanFunction:
     """Declares a running op and makes its public function; `start` is what an exclusive one begins with."""
     declared = op(name, "x: T, axis: host -> out: T", T=types, exclusive=False, reverse=False)
     declared.shape(_scan_shape)
-    declared.kernel(CPU, GPU, T=types - WIDE_UNSIGNED)(_scan_kernel(scan, start))
-    if wide is not None:
-        declared.kernel(CPU, T=WIDE_UNSIGNED)(_scan_kernel(_scan_by_numpy(wide), start))
+    kernel = _scan_kernel(scan, start)
+    declared.kernel(CPU, GPU, T=types - WIDE_UNSIGNED)(kernel)
+    if types & WIDE_UNSIGNED:
+        declared.kernel(CPU, T=WIDE_UNSIGNED)(_as_signed(kernel))
 
     def call(
         x: ArrayLike, axis: AxisLike = 0, exclusive: bool = False, reverse: bool = False, name: str | None = None
@@ -99,12 +98,13 @@ def _scan_kernel(scan: Scan, start: float) -> Callable[..., torch.Tensor]:
     return kernel
 
 
-def _scan_by_numpy(function: Callable[..., Any]) -> Scan:
-    def scan(x: torch.Tensor, dim: int) -> torch.Tensor:
-        array = x.numpy()
-        return torch.from_numpy(function(array, axis=dim, dtype=array.dtype))
+def _as_signed(kernel: Callable[..., torch.Tensor]) -> Callable[..., torch.Tensor]:
+    """A kernel of unsigned integers, which PyTorch can hardly move: results of signed ones have their bits."""
 
-    return scan
+    def signed(x: torch.Tensor, axis: HostValue, exclusive: bool = False, reverse: bool = False) -> torch.Tensor:
+        return kernel(x.view(SIGNED_TWIN[x.dtype]), axis, exclusive, reverse).view(x.dtype)
+
+    return signed
 
 
 cumsum = export("cumsum", "math.cumsum")(
@@ -114,7 +114,6 @@ cumsum = export("cumsum", "math.cumsum")(
         0,
         NUMERIC,
         "Sums up along `axis`; `exclusive` leaves each element out of its own sum, `reverse` starts from the end.",
-        np.cumsum,
     )
 )
 cumprod = export("math.cumprod", v1=("cumprod", "math.cumprod"))(
@@ -124,7 +123,6 @@ cumprod = export("math.cumprod", v1=("cumprod", "math.cumprod"))(
         1,
         NUMERIC,
         "Multiplies along `axis`; `exclusive` leaves an element out of its own product, `reverse` starts from the end.",
-        np.cumprod,
     )
 )
 cumulative_logsumexp = export(

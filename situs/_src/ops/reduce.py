@@ -45,7 +45,7 @@ from situs._src.ops.attribute import as_bool
 from situs._src.ops.cast import real
 from situs._src.ops.constant import convert_to_tensor, ones_like
 from situs._src.ops.define import CPU, GPU, op
-from situs._src.ops.math import conj, divide, exp, is_finite, multiply, real_part, sqrt, subtract, times
+from situs._src.ops.math import conj, divide, exp, is_finite, maximum, multiply, real_part, sqrt, subtract, times
 from situs._src.ops.naming import Composed
 from situs._src.ops.spelling import renamed
 from situs._src.runtime import dispatch
@@ -486,6 +486,12 @@ def reduce_variance(
     Raises:
         TypeError: the input consists of integers.
     """
+    if hasattr(type(input_tensor), "with_flat_values"):  # rows of different lengths: TensorFlow's way, and its digits
+        rows: Any = input_tensor
+        if rows.dtype.is_complex:
+            raise ArgumentError("reduce_variance is not supported for RaggedTensors with complex dtypes.")
+        mean = reduce_mean(rows, axis, keepdims)
+        return maximum(subtract(reduce_mean(multiply(rows, rows), axis, keepdims), multiply(mean, mean)), 0)
     x = convert_to_tensor(input_tensor)
     if x.dtype.is_integer:
         raise DTypeError(f"Input must be either real or complex. Received integer type {x.dtype}.")

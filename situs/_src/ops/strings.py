@@ -825,7 +825,12 @@ def _split_kernel(input: Array, sep: Array, *, maxsplit: int) -> tuple[torch.Ten
 
 
 def _split_one(item: bytes, sep: bytes, maxsplit: int) -> list[bytes]:
-    return item.split(sep or None, max(maxsplit, -1))
+    if maxsplit == 0:
+        return [item]
+    parts = item.split(sep or None, max(maxsplit, -1))
+    if not sep and len(parts) == maxsplit:
+        parts.append(b"")  # what is left after the last split, though it is only white space
+    return parts
 
 
 def split_rows(input: Any, sep: Any, maxsplit: int, name: str | None = None) -> list[Tensor]:

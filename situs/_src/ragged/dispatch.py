@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from situs._src.base import dtype as dt
-from situs._src.base.errors import ArgumentError, DTypeError, InvalidArgumentError, UnimplementedError, shown
+from situs._src.base.errors import ArgumentError, DTypeError, InvalidArgumentError, shown
 from situs._src.base.export import export
 from situs._src.base.tensor import Tensor, read
 from situs._src.base.tree import flatten
@@ -45,6 +45,7 @@ from situs._src.ops.math import exp, minimum
 from situs._src.ops.nn.activation import softmax
 from situs._src.ops.rearrange import reverse
 from situs._src.ops.reduce import reduce_all, reduce_max
+from situs._src.ops.scatter import dynamic_partition
 from situs._src.ops.static_value import get_static_value
 from situs._src.ops.strings import reduce_join, unsorted_segment_join
 from situs._src.ragged.gathering import gather_rows
@@ -249,10 +250,13 @@ _SEGMENTS: dict[str, Callable[..., Any]] = {
 def _reducer(kind: str) -> Callable[..., Any]:
     def run(inputs: tuple[Any, ...], attrs: dict[str, Any]) -> Any:
         rt, axis = inputs[0], inputs[1] if len(inputs) > 1 else None
+        if kind == "Mean":  # not the mean of means: rows that are longer weigh more
+            ones = rt.with_flat_values(fill(shape_of(rt.flat_values), cast(1, rt.dtype)))
+            return sums((rt, *inputs[1:]), attrs) / sums((ones, *inputs[1:]), attrs)
         keep = bool(attrs.get("keep_dims") or (len(inputs) > 2 and inputs[2]))
         rank = rt.shape.rank
         axes = _axes(rt, axis)
-        if not keep and rank is not None and len(axes) == rank:
+        if not keep and (axis is None or isinstance(axis, str) or (rank is not None and len(axes) == rank)):
             return _whole(kind, rt.flat_values)
         made = rt
         for each in axes:
@@ -260,6 +264,7 @@ def _reducer(kind: str) -> Callable[..., Any]:
             made = _expand(made, each) if keep else made
         return made
 
+    sums = _reducer("Sum") if kind == "Mean" else run
     return run
 
 
@@ -298,9 +303,6 @@ def _along(kind: str, value: Any, axis: int) -> Any:
         return getattr(reduce, f"reduce_{kind.lower()}")(value, axis)
     if axis > 1:
         return value.with_values(_along(kind, value.values, axis - 1))
-    if kind == "Mean":
-        ones = value.with_flat_values(fill(shape_of(value.flat_values), cast(1, value.dtype)))
-        return _along("Sum", value, axis) / _along("Sum", ones, axis)
     if kind in ("All", "Any"):
         number = value.with_flat_values(cast(value.flat_values, dt.int32))
         return cast(_along("Min" if kind == "All" else "Max", number, axis) > 0, dt.bool)
@@ -403,10 +405,21 @@ def _tile(inputs: tuple[Any, ...], attrs: dict[str, Any]) -> Any:
         if axis == 0:
             made = gathered(made, tile(range_of(made.nrows()), [count]))
         elif count == 0:
-            raise UnimplementedError(f"A ragged tensor is repeated at least once along dimension {axis}, got 0.")
+            made = _emptied(made, axis)
         elif count > 1:
             made = joined([made] * count, axis)
     return made
+
+
+def _emptied(value: Any, axis: int) -> Any:
+    """A tensor whose rows are empty along a dimension."""
+    if not isinstance(value, RaggedTensor):
+        return tile(value, [int(number != axis) for number in range(value.shape.rank)])
+    if axis > 1:
+        return value.with_values(_emptied(value.values, axis - 1))
+    nothing = zeros_like(value.row_splits[:0])
+    none = gathered(value.values, nothing) if isinstance(value.values, RaggedTensor) else gather(value.values, nothing)
+    return RaggedTensor(none, zeros_like(value.row_splits), internal=True)
 
 
 def _reverse(inputs: tuple[Any, ...], attrs: dict[str, Any]) -> Any:
@@ -431,6 +444,19 @@ def _reversed(value: Any, axis: int) -> Any:
     ids = value.value_rowids()
     last = gather(value.row_limits(), ids) - 1
     return value.with_values(gather(value.values, last - value.positions()))
+
+
+def _partitioned(inputs: tuple[Any, ...], attrs: dict[str, Any]) -> Any:
+    data, numbers = inputs
+    if isinstance(numbers, RaggedTensor):
+        if not isinstance(data, RaggedTensor) or data.ragged_rank != numbers.ragged_rank:
+            raise ArgumentError(f"The partitions have the rows of the data, got {shown(data)} and {shown(numbers)}.")
+        return dynamic_partition(_of_the_same_rows(data, numbers), numbers.flat_values, attrs["num_partitions"])
+    numbers = convert_to_tensor(numbers, dt.int32)
+    if numbers.shape.rank != 1:
+        raise ArgumentError(f"The partitions of a ragged tensor are those of its rows, got {shown(numbers)}.")
+    chosen = dynamic_partition(range_of(data.nrows()), numbers, attrs["num_partitions"])
+    return [gathered(data, each) for each in chosen]
 
 
 def _identity(inputs: tuple[Any, ...], attrs: dict[str, Any]) -> Any:
@@ -465,6 +491,7 @@ _SPECIAL: dict[str, Callable[..., Any]] = {
     "Shape": _shape,
     "Identity": _identity,
     "Tile": _tile,
+    "DynamicPartition": _partitioned,
     "DenseBincount": _bincount,
     "ReverseV2": _reverse,
     "BroadcastTo": lambda inputs, attrs: _run_shaped(find_op("BroadcastTo"), inputs, attrs, None),

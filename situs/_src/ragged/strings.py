@@ -217,12 +217,10 @@ def _ngrams_kernel(
         for width in ngram_widths:
             pad = width - 1 if pad_width < 0 else min(pad_width, width - 1)
             row = [left_pad.encode()] * pad + items[begin:end] + [right_pad.encode()] * pad
-            found = [between.join(row[at : at + width]) for at in range(len(row) - width + 1)]
-            if not found and preserve_short_sequences and end > begin:
-                found = [between.join(row)]
-                made += found
-                break
-            made += found
+            made += [between.join(row[at : at + width]) for at in range(len(row) - width + 1)]
+        if preserve_short_sequences and end > begin and len(made) == splits[-1]:  # too short for every width
+            pad = max(pad_width, 0)
+            made.append(between.join([left_pad.encode()] * pad + items[begin:end] + [right_pad.encode()] * pad))
         splits.append(len(made))
     return strings_of(made, [len(made)]), torch.tensor(splits)
 

@@ -143,3 +143,36 @@ def test_a_uniform_order_is_uniform(values):
     for seed in range(500):
         counts[values(Dataset.range(5).shuffle(5, seed=seed)).index(0)] += 1
     assert min(counts) > 60
+
+
+# Recorded from TensorFlow 2.21, with tf.random.set_seed(1).
+@pytest.mark.parametrize(
+    ("make", "expected"),
+    [
+        (lambda ds: ds.repeat(4).map(lambda x: x), [[3, 1, 0], [2, 0, 1], [3, 2, 1], [2, 1, 3]]),
+        (lambda ds: ds.repeat().map(lambda x: x), [[3, 1, 0], [2, 0, 1], [3, 2, 1], [2, 1, 3]]),
+        (lambda ds: ds.repeat(4).filter(lambda x: x >= 0), [[3, 1, 0], [2, 0, 1], [3, 2, 1], [2, 1, 3]]),
+        (
+            lambda ds: Dataset.choose_from_datasets(
+                [Dataset.range(4), Dataset.range(100, 104)], Dataset.range(2).shuffle(2, seed=7).repeat(5)
+            ),
+            [[100, 0, 1], [100, 0, 1], [100, 0, 1], [0, 100, 101]],
+        ),
+    ],
+)
+def test_a_round_begins_no_earlier_than_it_is_needed(make, expected, values):
+    tf.random.set_seed(1)
+    ds = make(Dataset.range(4).shuffle(4, seed=7)).take(3)
+    assert [values(ds) for _ in range(4)] == expected
+
+
+def test_choosing_ends_with_the_last_of_the_datasets(values):
+    """What TensorFlow 2.21 gives: choices that are left over begin no other round of what is shuffled."""
+    tf.random.set_seed(1)
+    choices = Dataset.range(2).shuffle(2, seed=7).repeat(9)
+    ds = Dataset.choose_from_datasets([Dataset.range(4), Dataset.range(100, 104)], choices, stop_on_empty_dataset=False)
+    assert [values(ds.map(lambda x: x)) for _ in range(3)] == [
+        [100, 0, 1, 101, 102, 2, 3, 103],
+        [0, 100, 1, 101, 102, 2, 3, 103],
+        [0, 100, 1, 101, 102, 2, 3, 103],
+    ]

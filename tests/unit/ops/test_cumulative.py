@@ -55,6 +55,16 @@ def test_scans_keep_every_dtype(dtype):
     assert c.cumprod(x).dtype is dtype
 
 
+@pytest.mark.parametrize("dtype", sorted(WIDE_UNSIGNED, key=str), ids=lambda d: d.name)
+def test_scans_of_wide_unsigned_integers_from_the_end(dtype):
+    x = np.array([[3, 250, 60000], [1, 2, 65535]], dtype.as_numpy_dtype)
+    for numbers, axis in ((x[0], 0), (x, 1), (x[:, :1], -2)):
+        backwards = np.flip(numbers, axis)
+        sums, products = c.cumsum(numbers, axis, reverse=True), c.cumprod(numbers, axis, reverse=True)
+        np.testing.assert_array_equal(sums.numpy(), np.flip(np.cumsum(backwards, axis, numbers.dtype), axis))
+        np.testing.assert_array_equal(products.numpy(), np.flip(np.cumprod(backwards, axis, numbers.dtype), axis))
+
+
 def test_small_integers_wrap_around(on_device):
     assert c.cumsum(to_tensor([100, 100], dt.int8)).numpy().tolist() == [100, -56]
 

@@ -365,6 +365,10 @@ def test_substr_refuses(value, pos, count, unit, message):
         ("a,b,c", {"sep": ",", "maxsplit": 0}, [b"a,b,c"]),
         ("a,b,c", {"sep": ",", "maxsplit": -5}, [b"a", b"b", b"c"]),
         (" a b c ", {"maxsplit": 2}, [b"a", b"b", b"c "]),
+        ("a", {"maxsplit": 1}, [b"a", b""]),
+        (" a b  ", {"maxsplit": 2}, [b"a", b"b", b""]),
+        ("  ", {"maxsplit": 1}, []),
+        ("  a b", {"maxsplit": 0}, [b"  a b"]),
     ],
 )
 def test_split_of_a_scalar(value, options, expected):

@@ -119,6 +119,11 @@ def general_dropout(
 def _dropped(
     x: ArrayLike, rate: Any, sampler: Callable[..., Any], noise_shape: Any, name: str | None, default: str
 ) -> Tensor:
+    if hasattr(type(x), "with_flat_values"):  # rows of different lengths stay such
+        if noise_shape is not None:
+            raise ArgumentError("noise_shape is not supported yet for RaggedTensor x")
+        rows: Any = x
+        return rows.with_flat_values(_dropped(rows.flat_values, rate, sampler, None, name, default))  # type: ignore[no-any-return]
     tensor = convert_to_tensor(x)
     _check(tensor.dtype, rate)
     if isinstance(rate, NUMBERS) and rate == 0:
