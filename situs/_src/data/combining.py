@@ -288,7 +288,7 @@ class Choose(Node):
                 left.discard(number)
 
 
-_END = object()
+_END: Any = object()
 
 
 class Sample(Node):

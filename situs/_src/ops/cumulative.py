@@ -28,13 +28,13 @@ from situs._src.ir.registry.traits import ADDS, COMMUTATIVE
 from situs._src.ops.array import SIGNED_TWIN, expand_dims, rank, reshape
 from situs._src.ops.attribute import as_bool
 from situs._src.ops.cast import as_index, cast
-from situs._src.ops.compare import equal, greater, less
+from situs._src.ops.compare import equal, less
 from situs._src.ops.constant import convert_to_tensor, fill, ones_like
 from situs._src.ops.define import CPU, GPU, compiled_as, of_sizes, op
 from situs._src.ops.gather import where
 from situs._src.ops.join import concat
 from situs._src.ops.masked import masked
-from situs._src.ops.math import add, conjugated, div_no_nan, divide, exp, log, maximum, negative, sqrt, subtract, times
+from situs._src.ops.math import conjugated, div_no_nan, divide, maximum, negative, sqrt, subtract, times
 from situs._src.ops.naming import Composed
 from situs._src.runtime.dispatch import binary
 
@@ -151,17 +151,46 @@ def _cumprod_gradient(
     return div_no_nan(cumsum(times(grad, out), axis, exclusive, not reverse), conjugated(x))
 
 
+# Sums of weights times powers, exp(x) * scan(weight * exp(y)), by their logarithms: one power may be too large for its
+# dtype where the product is not. They are linear in the weights, and say so by a gradient of their own: logarithms
+# have none where a weight is zero.
+
+_weigh = op("WeighPowers", "weight: T, x: T, y: T, axis: host -> out: T", T=FLOATING, exclusive=False, reverse=False)
+
+
+@_weigh.shape
+def _weigh_shape(
+    weight: TensorShape, x: TensorShape, y: TensorShape, axis: HostValue, *, exclusive: bool, reverse: bool
+) -> TensorShape:
+    return _scan_shape(weight.merge_with(x).merge_with(y), axis, exclusive=exclusive, reverse=reverse)
+
+
+@_weigh.kernel(CPU, GPU)
+def _weigh_kernel(
+    weight: torch.Tensor, x: torch.Tensor, y: torch.Tensor, axis: HostValue, exclusive: bool, reverse: bool
+) -> torch.Tensor:
+    def summed(size: torch.Tensor) -> torch.Tensor:
+        return torch.exp(_summed_powers(torch.where(size > 0, size.log() + y, -math.inf), axis, exclusive, reverse) + x)
+
+    return summed(weight) - summed(-weight)
+
+
+_summed_powers = _scan_kernel(torch.logcumsumexp, -math.inf)
+
+
+@_weigh.gradient
+def _weigh_gradient(
+    grad: Tensor, weight: Tensor, x: Tensor, y: Tensor, out: Tensor, axis: HostInput, *, exclusive: bool, reverse: bool
+) -> tuple[Any, ...]:
+    along_weight = _weigh(grad, y, x, axis, exclusive=exclusive, reverse=not reverse)
+    return along_weight, lambda: times(grad, out), lambda: times(weight, along_weight)
+
+
 @find_op("CumulativeLogsumexp").gradient
 def _logsumexp_gradient(
     grad: Tensor, x: Tensor, out: Tensor, axis: HostInput, *, exclusive: bool, reverse: bool
 ) -> Tensor:
-    """The gradient rule: sums of ``grad * exp(x - out)``, taken by their logarithms because out is one of a sum."""
-
-    def summed(chosen: Tensor, size: Tensor) -> Tensor:
-        logarithm = where(chosen, subtract(log(where(chosen, size, ones_like(size))), out), -math.inf)
-        return exp(add(cumulative_logsumexp(logarithm, axis, exclusive, not reverse), x))
-
-    return subtract(summed(greater(grad, 0), grad), summed(less(grad, 0), negative(grad)))
+    return _weigh(grad, x, negative(out), axis, exclusive=exclusive, reverse=not reverse)
 
 
 # Sums of many tensors.

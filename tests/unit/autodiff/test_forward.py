@@ -25,6 +25,11 @@ FUNCTIONS = {
         lambda x: torch.cat([x[:, 1:], x[:, :1] * x[:, 2:]], 1),
     ),
     "logsumexp": (lambda x: tf.reduce_logsumexp(x, 0), lambda x: torch.logsumexp(x, 0)),
+    "running logsumexp": (
+        lambda x: tf.math.cumulative_logsumexp(x, 1),
+        lambda x: torch.stack([torch.logsumexp(x[:, : n + 1], 1) for n in range(3)], 1),
+    ),
+    "running product": (lambda x: tf.math.cumprod(x, 1), lambda x: torch.cumprod(x, 1)),
 }
 
 
