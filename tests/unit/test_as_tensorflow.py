@@ -109,6 +109,41 @@ def test_modules_below_are_those_of_situs(run_python):
     assert out.splitlines() == ["True True True", "True 3 (2, 1)", "True True", "True x 2.21.0 True"]
 
 
+def test_what_programs_import_from_the_inside(run_python):
+    """Helpers that are public nowhere, and modules inside of the parts of tf.contrib."""
+    found = run_python(
+        "import situs; situs.install_as_tensorflow('v1')\n"
+        "import tensorflow as tf\n"
+        "from tensorflow.contrib.layers.python.layers import batch_norm, utils\n"
+        "from tensorflow.contrib.layers.python import layers as inner\n"
+        "from tensorflow.contrib.rnn.python.ops.core_rnn_cell import _linear\n"
+        "from tensorflow.python.framework import smart_cond, tensor_shape\n"
+        "from tensorflow.python.layers import utils as others\n"
+        "from tensorflow.python.ops import lookup_ops\n"
+        "from tensorflow.python.training.moving_averages import assign_moving_average\n"
+        "assert batch_norm is inner.batch_norm is tf.contrib.layers.batch_norm\n"
+        "assert utils.smart_cond(True, lambda: 1, lambda: 2) == others.smart_cond(1, lambda: 1, lambda: 2) == 1\n"
+        "assert others.constant_value(tf.constant(False)) is False\n"
+        "assert others.conv_output_length(9, 3, 'same', 2) == 5\n"
+        "print(tensor_shape.scalar(), tensor_shape.matrix(2, None), tensor_shape.unknown_shape(rank=1))\n"
+        "y = _linear([tf.ones([2, 3]), tf.ones([2, 1])], 5, True, kernel_initializer=tf.ones_initializer())\n"
+        "chosen = smart_cond.smart_cond(tf.placeholder_with_default(True, []), lambda: y[0, 0], lambda: 2.0)\n"
+        "table = lookup_ops.index_table_from_tensor(tf.constant(['a', 'b']), default_value=-1)\n"
+        "with tf.Session() as session:\n"
+        "    session.run([tf.global_variables_initializer(), tf.tables_initializer()])\n"
+        "    print(session.run([y[1], chosen, table.lookup(tf.constant(['b', 'x']))]))\n"
+        "try:\n"
+        "    from tensorflow.contrib.layers.python.layers import nothing\n"
+        "except ImportError as error:\n"
+        "    print(error)\n"
+    )
+    assert found.splitlines() == [
+        "() (2, ?) (?,)",
+        "[array([4., 4., 4., 4., 4.], dtype=float32), np.float32(4.0), array([ 1, -1])]",
+        "cannot import name 'nothing' from 'tensorflow.contrib.layers.python.layers' (unknown location)",
+    ]
+
+
 def test_libraries_find_the_module_as_they_look_for_it(run_python):
     program = """
 import importlib.util

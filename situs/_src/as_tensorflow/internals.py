@@ -18,6 +18,7 @@ from typing import Any
 from situs._src.as_tensorflow import missing
 
 V1, V2 = "situs.compat.v1", "situs"
+INSIDE = "situs._src.as_tensorflow.inside"  # names that are public nowhere
 
 # The public modules in which the names of a module of tensorflow.python are looked for.
 _PYTHON: dict[str, tuple[str, ...]] = {
@@ -41,10 +42,11 @@ _PYTHON: dict[str, tuple[str, ...]] = {
     "framework.meta_graph": (f"{V1}.train", V1),
     "framework.ops": (V1, V2),
     "framework.random_seed": (f"{V1}.random", V1),
+    "framework.smart_cond": (INSIDE,),
     "framework.sparse_tensor": (V1,),
     "framework.tensor": (V1,),
     "framework.tensor_conversion": (V1,),
-    "framework.tensor_shape": (V1,),
+    "framework.tensor_shape": (V1, INSIDE, "situs._src.base.shapes"),
     "framework.tensor_spec": (V1,),
     "framework.tensor_util": (V1, V2),
     "framework.test_util": ("situs.test",),
@@ -54,6 +56,7 @@ _PYTHON: dict[str, tuple[str, ...]] = {
     "layers.layers": (f"{V1}.layers",),
     "layers.normalization": (f"{V1}.layers",),
     "layers.pooling": (f"{V1}.layers",),
+    "layers.utils": (INSIDE,),
     "lib.io.file_io": ("situs.io.gfile", f"{V1}.gfile"),
     "lib.io.tf_record": (f"{V1}.python_io", "situs.io"),
     "module.module": (V2,),
@@ -78,7 +81,7 @@ _PYTHON: dict[str, tuple[str, ...]] = {
     "ops.io_ops": (f"{V1}.io", V1),
     "ops.linalg_ops": (f"{V1}.linalg", V1),
     "ops.logging_ops": (V1, f"{V1}.summary"),
-    "ops.lookup_ops": (f"{V1}.lookup", V1),
+    "ops.lookup_ops": (f"{V1}.lookup", V1, f"{V1}.contrib.lookup"),
     "ops.losses.losses": (f"{V1}.losses",),
     "ops.losses.losses_impl": (f"{V1}.losses",),
     "ops.manip_ops": (f"{V1}.manip",),
@@ -160,7 +163,22 @@ _RENAMED = {
     ("framework.config", "is_op_determinism_enabled"): ("situs._src.runtime.eager.determinism", "is_required"),
     ("framework.tensor_util", "constant_value"): (V2, "get_static_value"),
     ("framework.tensor_util", "is_tf_type"): (V2, "is_tensor"),
+    ("layers.utils", "constant_value"): (INSIDE, "smart_constant_value"),
+    ("ops.rnn_cell_impl", "_linear"): (INSIDE, "linear"),
+    ("training.moving_averages", "assign_moving_average"): (
+        "situs._src.v1.optimizers.moving_average",
+        "assign_moving_average",
+    ),
 }
+# Modules inside of the parts of tf.contrib.
+_MODULES_OF_CONTRIB = frozenset(
+    (
+        *("arg_scope", "core_rnn", "core_rnn_cell", "core_rnn_cell_impl", "embedding_ops", "framework", "hparam"),
+        *("initializers", "layers", "loss", "lookup", "lookup_ops", "metric_ops", "metrics", "model_analyzer", "ops"),
+        *("optimizers", "regularizers", "rnn", "rnn_cell", "slim", "training", "utils", "variables"),
+    )
+)
+_IN_CONTRIB = {"_linear": (INSIDE, "linear"), "constant_value": (INSIDE, "smart_constant_value")}
 _PACKAGES = {name.rpartition(".")[0] for name in _PYTHON} | {"", "ops.losses", "lib", "summary.writer", "data"}
 # What programs import that is neither public nor in tensorflow.python: modules of the engine.
 _ELSEWHERE = {
@@ -179,7 +197,15 @@ _made: dict[str, ModuleType] = {}
 
 def is_elsewhere(below: str) -> bool:
     """Whether a module below ``tensorflow`` stands for one of the engine's, or leads to one."""
-    return below in _ELSEWHERE or below in _FOLDERS
+    return below in _ELSEWHERE or below in _FOLDERS or _contrib(below) is not None
+
+
+def _contrib(below: str) -> str | None:
+    """The part of ``tf.contrib`` that a module is inside of: ``layers`` for ``contrib.layers.python.layers.utils``."""
+    parts = below.split(".")
+    if len(parts) < 3 or parts[0] != "contrib" or parts[2] != "python":
+        return None
+    return parts[1] if len(parts) == 3 or (len(parts) < 6 and parts[-1] in _MODULES_OF_CONTRIB) else None
 
 
 def module(name: str) -> ModuleType | None:
@@ -188,8 +214,11 @@ def module(name: str) -> ModuleType | None:
         _, room, below = (*name.split(".", 2), "")[:3]
         path = name.partition(".")[2]
         found: ModuleType | None
-        if is_elsewhere(path):
+        part = _contrib(path)
+        if path in _ELSEWHERE or path in _FOLDERS:
             found = _elsewhere(name, path)
+        elif part is not None:
+            found = _inside_contrib(name, path, part)
         else:
             found = _python(name, below) if room == "python" else _core(name, below)
         if found is None:
@@ -204,6 +233,16 @@ def _python(name: str, below: str) -> ModuleType | None:
     if below in _PACKAGES:
         return _Package(name, f"TensorFlow's {name}, as far as programs use it.")
     return None
+
+
+def _inside_contrib(name: str, path: str, part: str) -> ModuleType | None:
+    """A module inside of a part of ``tf.contrib``: what the part makes public, and what it is built from."""
+    public = f"{V1}.contrib.{part}"
+    try:
+        importlib.import_module(public)
+    except ModuleNotFoundError:
+        return None
+    return _Looked(name, path, (public, INSIDE, *((f"{V1}.nn.rnn_cell", f"{V1}.nn") if part == "rnn" else ())))
 
 
 def _elsewhere(name: str, path: str) -> ModuleType:
@@ -255,7 +294,8 @@ class _Looked(ModuleType):
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):
             raise AttributeError(name)
-        renamed = _RENAMED.get((self._below, name))
+        inside = _IN_CONTRIB.get(name) if self._below.startswith("contrib.") else None
+        renamed = inside or _RENAMED.get((self._below, name))
         for place, public in [renamed] if renamed else [(place, name) for place in self._places]:
             try:
                 value = getattr(importlib.import_module(place), public)
@@ -263,4 +303,6 @@ class _Looked(ModuleType):
                 continue
             setattr(self, name, value)
             return value
+        if self._below.startswith("contrib."):  # a module of its own, if it is imported as one
+            raise AttributeError(missing.name_text(self.__name__, name), name=name, obj=self)
         raise missing.note(AttributeError(missing.name_text(self.__name__, name), name=name, obj=self))

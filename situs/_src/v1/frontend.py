@@ -199,6 +199,20 @@ def name_scope(name: str | None, default_name: str | None = None, values: ArrayL
     return (here.graph or context.get_default_graph()).name_scope(wanted)
 
 
+@export(v1="op_scope", as_is=True)
+def op_scope(values: ArrayLike, name: str | None, default_name: str | None = None, graph: Any = None) -> Any:
+    """The old spelling of `name_scope`."""
+    return name_scope(name, default_name, values)
+
+
+@export(v1="container", as_is=True)
+def container(container_name: str) -> Any:
+    """A context for a named part of what a server keeps: each session keeps its own here, whatever the name."""
+    if not isinstance(container_name, str):
+        raise ArgumentError(f"The name of a container is a string, got {container_name!r}.")
+    return nullcontext(container_name)
+
+
 @export(v1="control_dependencies", as_is=True)
 def control_dependencies(control_inputs: object) -> Any:
     """A context whose operations run after the given ones."""

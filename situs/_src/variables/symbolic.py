@@ -171,6 +171,19 @@ class RefVariable(Updatable, metaclass=Created):
                 ).op
             self._snapshot = self._add_read(graph, caching_device)
 
+    def begin_with(self, initial_value: Callable[[], Any]) -> None:
+        """Lets its initializer put another value in its place: the one that a function gives."""
+        with (
+            self.graph.as_default(),
+            init_scope(),
+            here.graph.control_dependencies(None),
+            here.graph.name_scope(f"{self.op.name}/"),
+            here.graph.colocate_with(self._variable.op),
+        ):
+            value: Any = convert_to_tensor(initial_value(), self.dtype)
+            self._initial_value = value
+            self._initializer = apply(state_ops.assign, (self._variable, value), {}, "Assign", graph=here.graph).op
+
     def _add_state(self, graph: Graph, inside: str) -> SymbolicTensor:
         attrs = {
             "shape": self._shape,

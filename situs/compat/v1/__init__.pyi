@@ -465,6 +465,7 @@ from situs._src.v1.early import batch_matmul as batch_matmul
 from situs._src.v1.early import histogram_summary as histogram_summary
 from situs._src.v1.early import image_summary as image_summary
 from situs._src.v1.early import scalar_summary as scalar_summary
+from situs._src.v1.frontend import container as container
 from situs._src.v1.frontend import control_dependencies as control_dependencies
 from situs._src.v1.frontend import control_flow_v2_enabled as control_flow_v2_enabled
 from situs._src.v1.frontend import disable_control_flow_v2 as disable_control_flow_v2
@@ -479,6 +480,7 @@ from situs._src.v1.frontend import enable_v2_behavior as enable_v2_behavior
 from situs._src.v1.frontend import enable_v2_tensorshape as enable_v2_tensorshape
 from situs._src.v1.frontend import executing_eagerly as executing_eagerly
 from situs._src.v1.frontend import name_scope as name_scope
+from situs._src.v1.frontend import op_scope as op_scope
 from situs._src.v1.frontend import resource_variables_enabled as resource_variables_enabled
 from situs._src.v1.logging import get_logger as get_logger
 from situs._src.v1.monitored.tables import tables_initializer as initialize_all_tables

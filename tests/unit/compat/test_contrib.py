@@ -259,3 +259,84 @@ def test_other_names_are_refused_in_words(name: str, words: str) -> None:
         found = getattr(found, part)
     with pytest.raises(AttributeError, match=words):
         getattr(found, last)
+
+
+# Steps, summaries and tables.
+
+
+@pytest.mark.parametrize(
+    "optimizer", ["SGD", tf.train.GradientDescentOptimizer, tf.train.GradientDescentOptimizer(0.5)]
+)
+def test_optimize_loss_steps_and_gives_the_loss(optimizer: Any) -> None:
+    w = tf.get_variable("w", initializer=[3.0, 4.0])
+    step = tf.train.get_or_create_global_step()
+    loss = layers.optimize_loss(tf.nn.l2_loss(w), step, 0.5, optimizer, clip_gradients=1.0)
+    with tf.Session() as session:
+        session.run(tf.global_variables_initializer())
+        assert session.run(loss) == pytest.approx(12.5)
+        found = session.run([w, step])
+    assert found[0].tolist() == pytest.approx([2.7, 3.6])  # the gradient (3, 4) has the norm 5
+    assert found[1] == 1
+
+
+def test_optimize_loss_runs_updates_decays_and_multiplies() -> None:
+    w, seen = tf.get_variable("w", initializer=2.0), tf.get_variable("seen", initializer=0.0, trainable=False)
+    tf.add_to_collection(tf.GraphKeys.UPDATE_OPS, seen.assign_add(1.0))
+    decayed = lambda rate, step: rate / 2  # noqa: E731
+    step = tf.train.get_or_create_global_step()
+    loss = layers.optimize_loss(
+        w * w, step, 0.5, "SGD", gradient_multipliers={"w": 0.1}, learning_rate_decay_fn=decayed
+    )
+    with tf.Session() as session:
+        session.run(tf.global_variables_initializer())
+        session.run(loss)
+        assert session.run([w, seen]) == pytest.approx([2 - 0.25 * 0.1 * 4, 1])
+    with pytest.raises(ValueError, match="Optimizer name should be one of"):
+        layers.optimize_loss(w * w, step, 0.5, "Newton")
+
+
+def test_linear_and_embed_sequence() -> None:
+    x = values(2, 3)
+    y = layers.linear(x, 4, weights_initializer=tf.ones_initializer())
+    rows = layers.embed_sequence([[1, 0]], 2, 3, initializer=tf.constant_initializer(x))
+    assert names() == ["fully_connected/weights", "fully_connected/biases", "EmbedSequence/embeddings"]
+    found = run([y, rows])
+    assert np.allclose(found[0], np.repeat(x.sum(1, keepdims=True), 4, 1), atol=1e-6)
+    assert np.array_equal(found[1], x[None, [1, 0]])
+
+
+def test_tables_between_words_and_numbers(tmp_path: Any) -> None:
+    (tmp_path / "words").write_text("a\nb\nc\n")
+    lookup = tf.contrib.lookup
+    tables = [
+        lookup.index_table_from_file(str(tmp_path / "words")),
+        lookup.index_table_from_file(str(tmp_path / "words"), vocab_size=2, default_value=9),
+        lookup.index_table_from_tensor(mapping=tf.constant(["a", "b", "c"]), num_oov_buckets=1),
+    ]
+    back = [
+        lookup.index_to_string_table_from_file(str(tmp_path / "words"), default_value="?"),
+        lookup.index_to_string_table_from_tensor(["x", "y"]),
+    ]
+    wanted = [table.lookup(tf.constant(["c", "z"])) for table in tables]
+    wanted += [table.lookup(tf.constant([1, 5], tf.int64)) for table in back]
+    with tf.Session() as session:
+        session.run(tf.tables_initializer())
+        found = [each.tolist() for each in session.run(wanted)]
+    assert found == [[2, -1], [9, 9], [2, 3], [b"b", b"?"], [b"y", b"UNK"]]
+
+
+def test_metrics_take_the_predictions_first() -> None:
+    metrics = tf.contrib.metrics
+    assert run(metrics.accuracy(tf.constant([1, 2, 3]), tf.constant([1, 2, 4]), weights=[1.0, 1.0, 2.0])) == 0.5
+    _, update = metrics.streaming_precision(tf.constant([1, 1, 1, 0]), tf.constant([1, 0, 0, 1]))
+    assert run(update) == pytest.approx(1 / 3)
+
+
+def test_analyze_vars_lists_them(capsys: pytest.CaptureFixture[str]) -> None:
+    tf.get_variable("w", [3, 2])
+    assert slim.model_analyzer.analyze_vars(tf.global_variables(), print_info=True) == (6, 24)
+    assert capsys.readouterr().out.splitlines()[3:] == [
+        "w:0 (float32_ref 3x2) [6, bytes: 24]",
+        "Total size of variables: 6",
+        "Total bytes of variables: 24",
+    ]

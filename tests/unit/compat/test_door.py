@@ -30,3 +30,9 @@ def test_what_was_said_of_control_flow():
     assert not tf.control_flow_v2_enabled()
     tf.enable_control_flow_v2()
     assert tf.control_flow_v2_enabled()
+
+
+def test_older_scopes():
+    with tf.Graph().as_default(), tf.container("a"), tf.op_scope([tf.constant(1)], None, "add") as scope:
+        assert scope == "add/"
+        assert tf.constant(2).op.name == "add/Const"

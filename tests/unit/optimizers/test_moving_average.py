@@ -7,7 +7,7 @@ import pytest
 
 import situs as tf
 import situs.compat.v1 as tf1
-from situs._src.v1.optimizers.moving_average import ExponentialMovingAverage
+from situs._src.v1.optimizers.moving_average import ExponentialMovingAverage, assign_moving_average
 from situs._src.variables.eager import Variable
 from situs.errors import DTypeError
 
@@ -144,3 +144,15 @@ def test_a_name_stands_in_the_scope_of_the_caller(graph):
         assert ema.average_name(v) == "scope2/scope1/v0/foo"
         ema.apply([v])
         assert ema.average(v).op.name == ema.average_name(v) == "scope2/scope1/v0/foo"
+
+
+def test_assign_moving_average():
+    """What TensorFlow 2.21 gives, with and without the correction."""
+    with tf1.Graph().as_default(), tf1.Session() as session:
+        plain, corrected = (tf1.get_variable(name, initializer=[1.0, 1.0]) for name in "vw")
+        moved = assign_moving_average(plain, [3.0, 5.0], 0.9, zero_debias=False)
+        unbiased = assign_moving_average(corrected, [3.0, 5.0], 0.9)
+        session.run(tf1.global_variables_initializer())
+        assert session.run(moved).tolist() == pytest.approx([1.2, 1.4])
+        assert [session.run(unbiased).tolist() for _ in range(2)] == [pytest.approx([3, 5])] * 2
+        assert [variable.op.name for variable in tf1.global_variables()] == ["v", "w", "w/biased", "w/local_step"]

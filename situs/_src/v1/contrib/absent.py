@@ -11,12 +11,9 @@ _INSTEAD = {
     "tf.contrib.distribute": "place towers by hand with tf.device",
     "tf.contrib.estimator": "write the loop with tf.train.MonitoredTrainingSession",
     "tf.contrib.learn": "write the loop with tf.train.MonitoredTrainingSession, and read inputs with tf.data",
-    "tf.contrib.lookup": "map values with tf.gather, or in Python before they become tensors",
-    "tf.contrib.metrics": "use tf.metrics",
     "tf.contrib.summary": "use tf.summary",
     "tf.contrib.tensorboard": "",
     "tf.contrib.tpu": "devices are CPUs and NVIDIA GPUs",
-    "tf.contrib.layers.optimize_loss": "use an optimizer of tf.train, and its minimize",
     "tf.contrib.seq2seq": "write the decoder with tf.nn.raw_rnn or tf.while_loop",
     "tf.contrib.graph_editor": "",
 }

@@ -41,11 +41,17 @@ from situs._src.ops.nn.conv_transpose import conv2d_transpose as _conv2d_transpo
 from situs._src.ops.nn.depthwise import depthwise_conv2d as _depthwise
 from situs._src.ops.nn.depthwise import separable_conv2d as _separable
 from situs._src.ops.nn.dropout import dropout as _dropout
+from situs._src.ops.nn.embedding import embedding_lookup as _embedding_lookup
 from situs._src.ops.nn.normalize import batch_normalization as _batch_normalization
 from situs._src.ops.nn.normalize import moments as _moments
 from situs._src.ops.nn.pool import pool as _pool
+from situs._src.sparse.lookups import safe_embedding_lookup_sparse_v1 as safe_embedding_lookup_sparse
 from situs._src.v1.contrib.absent import without as _without
 from situs._src.v1.contrib.arguments import add_arg_scope as _add_arg_scope
+from situs._src.v1.contrib.steps import optimize_loss as optimize_loss
+from situs._src.v1.contrib.steps import summarize_activation as summarize_activation
+from situs._src.v1.contrib.steps import summarize_tensor as summarize_tensor
+from situs._src.v1.contrib.steps import summarize_tensors as summarize_tensors
 from situs._src.v1.contrib.weights import apply_regularization as apply_regularization
 from situs._src.v1.contrib.weights import l1_l2_regularizer as l1_l2_regularizer
 from situs._src.v1.contrib.weights import l1_regularizer as l1_regularizer
@@ -164,6 +170,50 @@ def fully_connected(
         weights = layer.variable("weights", [_known(x.shape[-1], "last dimension", x.shape), num_outputs], "weights")
         outputs = _matmul(x, weights) if x.shape.rank == 2 else _tensordot(x, weights, 1)
         return layer.finish(outputs, num_outputs)
+
+
+@_add_arg_scope
+@_builds
+def linear(inputs: ArrayLike, num_outputs: int, **kwargs: Any) -> Any:
+    """`fully_connected` without an activation."""
+    return fully_connected(inputs, num_outputs, **{"activation_fn": None, **kwargs})
+
+
+@_add_arg_scope
+@_builds
+def embed_sequence(
+    ids: ArrayLike,
+    vocab_size: int | None = None,
+    embed_dim: int | None = None,
+    unique: bool = False,
+    initializer: InitializerLike | None = None,
+    regularizer: Callable[[Any], Any] | None = None,
+    trainable: bool = True,
+    scope: str | None = None,
+    reuse: bool | ReuseMode | None = None,
+) -> Any:
+    """Rows of a variable ``embeddings`` for numbers.
+
+    Args:
+        ids: The numbers.
+        vocab_size: How many rows there are; with `reuse`, that is known.
+        embed_dim: Their length.
+        unique: Accepted for TensorFlow's programs: whether to look up equal numbers once.
+        initializer: What they begin with.
+        regularizer: A function from them to a loss.
+        trainable: Whether optimizers change them.
+        scope: The variable scope: ``EmbedSequence`` by default.
+        reuse: Whether to find the variable, or to make it.
+    """
+    if not (reuse or (vocab_size and embed_dim)):
+        raise _ArgumentError(
+            f"Must specify vocab size and embedding dimension when not reusing. Got {vocab_size} and {embed_dim}."
+        )
+    with _variable_scope(scope, "EmbedSequence", [ids], reuse=reuse):
+        shape = [vocab_size, embed_dim] if vocab_size and embed_dim else None
+        given: dict[str, Any] = {"initializer": initializer, "regularizer": regularizer, "trainable": trainable}
+        weights = _get_variable("embeddings", shape, **given)
+        return _embedding_lookup(weights, ids)
 
 
 def _pair(value: ArrayLike, rank: int = 2) -> list[int]:
@@ -639,19 +689,26 @@ __all__ = [
     "convolution2d_transpose",
     "convolution3d",
     "dropout",
+    "embed_sequence",
     "flatten",
     "fully_connected",
     "l1_l2_regularizer",
     "l1_regularizer",
     "l2_regularizer",
     "layer_norm",
+    "linear",
     "max_pool2d",
     "one_hot_encoding",
+    "optimize_loss",
     "repeat",
+    "safe_embedding_lookup_sparse",
     "separable_conv2d",
     "separable_convolution2d",
     "stack",
     "sum_regularizer",
+    "summarize_activation",
+    "summarize_tensor",
+    "summarize_tensors",
     "variance_scaling_initializer",
     "xavier_initializer",
     "xavier_initializer_conv2d",

@@ -1,5 +1,6 @@
 """``tf.contrib.slim``: the layers of ``tf.contrib.layers``, and ``arg_scope``."""
 
+from situs._src.v1.contrib import model_analyzer as model_analyzer
 from situs._src.v1.contrib.absent import without as _without
 from situs._src.v1.contrib.arguments import add_arg_scope as add_arg_scope
 from situs._src.v1.contrib.arguments import arg_scope as arg_scope
@@ -22,6 +23,7 @@ from situs._src.v1.contrib.layers import l1_l2_regularizer as l1_l2_regularizer
 from situs._src.v1.contrib.layers import l1_regularizer as l1_regularizer
 from situs._src.v1.contrib.layers import l2_regularizer as l2_regularizer
 from situs._src.v1.contrib.layers import layer_norm as layer_norm
+from situs._src.v1.contrib.layers import linear as linear
 from situs._src.v1.contrib.layers import max_pool2d as max_pool2d
 from situs._src.v1.contrib.layers import one_hot_encoding as one_hot_encoding
 from situs._src.v1.contrib.layers import repeat as repeat

@@ -24,6 +24,7 @@ from situs._src.ops.cast import cast
 from situs._src.ops.constant import convert_to_tensor, zeros
 from situs._src.ops.math import minimum, pow
 from situs._src.ops.placeholder import group
+from situs._src.v1.frontend import builds
 from situs._src.v1.optimizers.arguments import check_number
 from situs._src.v1.optimizers.base import FLOATS
 from situs._src.v1.optimizers.slots import make_slot
@@ -31,6 +32,8 @@ from situs._src.variables.apply_ops import apply_moving_average
 from situs._src.variables.apply_updates import Update, add, make
 from situs._src.variables.collections import GraphKeys, global_variables, moving_average_variables, trainable_variables
 from situs._src.variables.eager import Variable
+from situs._src.variables.initializers import zeros_initializer
+from situs._src.variables.scope import get_variable, variable_scope
 from situs._src.variables.symbolic import RefVariable, here_or
 
 
@@ -187,6 +190,35 @@ class ExponentialMovingAverage:
             if variable.ref() not in averaged and name not in found and name not in own:
                 found[name] = variable
         return found
+
+
+@builds
+def assign_moving_average(
+    variable: Any, value: Any, decay: Any, zero_debias: bool = True, name: str | None = None
+) -> Any:
+    """Moves a variable towards a value: ``variable -= (variable - value) * (1 - decay)``.
+
+    Args:
+        variable: A variable.
+        value: A tensor of its shape.
+        decay: How slowly what is long ago fades.
+        zero_debias: Whether to correct for that the variable begins with 0; the sum and the number of its updates are
+            then variables beside it, ``biased`` and ``local_step``.
+        name: A name for the operation.
+
+    Returns:
+        What the variable holds afterwards.
+    """
+    with name_scope(name or "AssignMovingAvg") as scope:
+        rate = cast(1.0 - convert_to_tensor(decay), variable.dtype)
+        value = convert_to_tensor(value, variable.dtype)
+        if not zero_debias:
+            return variable.assign_sub((read(variable) - value) * rate, name=scope)
+        with variable_scope(str(variable.name).removesuffix(":0"), values=[variable, value]):
+            nothing = {"dtype": variable.dtype, "initializer": zeros_initializer(), "trainable": False}
+            biased = get_variable("biased", shape=variable.shape, **nothing)
+            count = get_variable("local_step", shape=[], **nothing)
+        return _corrected(variable, biased, count, value, rate)
 
 
 def _checked(item: Any) -> Any:

@@ -9,6 +9,8 @@ from situs.compat.v1.contrib import framework as framework
 from situs.compat.v1.contrib import layers as layers
 from situs.compat.v1.contrib import learn as learn
 from situs.compat.v1.contrib import legacy_seq2seq as legacy_seq2seq
+from situs.compat.v1.contrib import lookup as lookup
+from situs.compat.v1.contrib import metrics as metrics
 from situs.compat.v1.contrib import rnn as rnn
 from situs.compat.v1.contrib import seq2seq as seq2seq
 from situs.compat.v1.contrib import slim as slim

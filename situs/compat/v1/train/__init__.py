@@ -20,6 +20,7 @@ from situs._src.checkpoints.finding import list_variables as list_variables
 from situs._src.checkpoints.finding import load_checkpoint as load_checkpoint
 from situs._src.checkpoints.finding import load_variable as load_variable
 from situs._src.checkpoints.finding import remove_checkpoint as remove_checkpoint
+from situs._src.checkpoints.first_values import init_from_checkpoint as init_from_checkpoint
 from situs._src.checkpoints.manager import CheckpointManager as CheckpointManager
 from situs._src.checkpoints.meta_files import import_meta_graph as import_meta_graph
 from situs._src.checkpoints.meta_graph import export_meta_graph as export_meta_graph
