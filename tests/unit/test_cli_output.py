@@ -200,3 +200,11 @@ def test_a_reader_that_goes_away_is_no_traceback(tmp_path):
     command = f"{sys.executable} -m situs completion bash | head -c 10"
     done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, check=True)
     assert "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize(
+    "arguments", [["run"], ["run", "--dialect", "v1"], ["launch", "-n", "2"], ["launch", "-n", "0", "a.py"]]
+)
+def test_a_command_without_a_program_is_a_usage_error(capsys, arguments):
+    assert main(arguments) == 2
+    assert capsys.readouterr().err.startswith("situs: ")

@@ -18,7 +18,6 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from situs._src.base.errors import ArgumentError
 from situs._src.cli import program
 
 MOST = 1024
@@ -42,9 +41,11 @@ def run(arguments: argparse.Namespace) -> int:
     """Runs the program, and returns the status of the worker that failed first, or 0."""
     given = list(arguments.arguments)
     if not 1 <= arguments.workers <= MOST:
-        raise ArgumentError(f"situs launch -n takes a number of processes, 1 to {MOST}, got {arguments.workers}.")
+        raise program.UsageError(f"situs launch -n takes a number of processes, 1 to {MOST}, got {arguments.workers}.")
     if arguments.module is None and not given:
-        raise ArgumentError("situs launch needs a program: situs launch -n N PROGRAM, or situs launch -n N -m MODULE.")
+        raise program.UsageError(
+            "situs launch needs a program: situs launch -n N PROGRAM, or situs launch -n N -m MODULE."
+        )
     program.find(arguments.module or given[0], is_module=arguments.module is not None)  # says if there is none
     if arguments.module is not None:
         given = ["-m", arguments.module, *given]
@@ -73,11 +74,14 @@ def _reported(workers: int, given: list[str], path: str) -> int:
 
 
 def _launched(workers: int, given: list[str]) -> int:
+    import logging
+
     from torch.distributed import run as torchrun  # here, because it loads PyTorch
     from torch.distributed.elastic.multiprocessing.errors import ChildFailedError
 
     how = ["--nnodes=1", f"--nproc-per-node={workers}", "--max-restarts=0"]
     meeting = ["--rdzv-backend=c10d", "--rdzv-endpoint=127.0.0.1:0", "--local-addr=127.0.0.1"]
+    logging.getLogger("torch.distributed.elastic").setLevel(logging.CRITICAL)  # what a worker ended with is said below
     try:
         torchrun.main([*how, *meeting, "-m", "situs._src.cli.worker", *given])
     except ChildFailedError as error:

@@ -22,7 +22,7 @@ from collections.abc import Sequence
 
 import situs
 from situs._src.base.errors import SitusError
-from situs._src.cli import completion, demo, devices, launch, memory, output, place, profile, report, run
+from situs._src.cli import completion, demo, devices, launch, memory, output, place, profile, program, report, run
 
 STATUSES = """\
 exit status:
@@ -52,7 +52,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return INTERRUPTED
     except SitusError as error:
         print(f"situs: {error}", file=sys.stderr)
-        return 1
+        return 2 if isinstance(error, program.UsageError) else 1
     except BrokenPipeError:  # the reader of a pipe has gone; nobody is left to tell
         sys.stderr.close()
         return 1

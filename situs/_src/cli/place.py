@@ -139,16 +139,19 @@ def read_graph(path: str, objective: Objective) -> Graph:
     except (OSError, ValueError) as error:
         why = error.strerror if isinstance(error, OSError) else error
         raise NotFoundError(f"Cannot read {shown(path)}: {why}.") from None
+    try:
+        data = parse(content)
+    except ArgumentError:
+        raise ArgumentError(f"{shown(path)} is neither JSON nor the file of {KINDS}.") from None
     for reader in READERS:
-        graph = reader(content, objective)
+        graph = reader(data, objective)
         if graph is not None:
             return graph
-    raise ArgumentError(f"{shown(path)} is neither a placement problem nor a graph nor a published workload.")
+    raise ArgumentError(f"{shown(path)} is JSON, but not that of {KINDS}.")
 
 
-def read_published(content: bytes, objective: Objective) -> Graph | None:
+def read_published(data: object, objective: Objective) -> Graph | None:
     """A published workload; its CPUs are devices where loads are counted, and else the cores of one."""
-    data = parse(content)
     if not published.is_published(data):
         return None
     cores = data.get("maxCPUs") if isinstance(data, dict) and objective != "max_load" else None
@@ -156,12 +159,13 @@ def read_published(content: bytes, objective: Objective) -> Graph | None:
     return Graph(published.read(data, cores if whole else None), is_published=True)
 
 
-def read_problem(content: bytes, objective: Objective) -> Graph | None:
+def read_problem(data: object, objective: Objective) -> Graph | None:
     """A placement problem."""
-    return Graph(from_json(parse(content)))
+    return Graph(from_json(data)) if isinstance(data, dict) and "format" in data else None
 
 
-READERS: list[Callable[[bytes, Objective], Graph | None]] = [read_published, read_problem]
+READERS: list[Callable[[object, Objective], Graph | None]] = [read_published, read_problem]
+KINDS = "a graph (.pb, .pbtxt, .json), a saved program, a model of Keras, a placement problem or a published workload"
 
 
 # What is printed and written.

@@ -11,7 +11,11 @@ from contextlib import contextmanager
 from pathlib import Path
 from types import TracebackType
 
-from situs._src.base.errors import NotFoundError, shown
+from situs._src.base.errors import ArgumentError, NotFoundError, shown
+
+
+class UsageError(ArgumentError):
+    """A command line that lacks something, or has what cannot be meant."""
 
 
 def find(program: str, is_module: bool = False) -> str:

@@ -19,7 +19,6 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from situs._src.base.errors import ArgumentError
 from situs._src.cli import program
 
 
@@ -47,7 +46,7 @@ def run(arguments: argparse.Namespace) -> int:
 
     given = list(arguments.arguments)
     if arguments.module is None and not given:
-        raise ArgumentError("situs run needs a program: situs run PROGRAM, or situs run -m MODULE.")
+        raise program.UsageError("situs run needs a program: situs run PROGRAM, or situs run -m MODULE.")
     path = program.find(arguments.module or given.pop(0), is_module=arguments.module is not None)
     dialect = arguments.dialect or dialect_of(path)
     if install.is_installed():

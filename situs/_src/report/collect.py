@@ -430,6 +430,8 @@ class Hub:
             size = sum(each for _, _, each in recorded.results)
             text = ", ".join(_type_text(dtype, shape) for shape, dtype, _ in recorded.results[:4])
             kind, name, op, source, why, made_at, assignment = _described(plan, call)
+            if kind == COPY and source == call.device.short_name:
+                continue  # an argument is taken where it lies
             line = made_at or ran_at  # in the thread of a replica no line of the program is seen
             for collector, graph in graphs:
                 node = -1 if graph < 0 else collector.graphs[graph].of_call.get(number, -1)

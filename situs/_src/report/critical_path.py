@@ -8,9 +8,11 @@ speed up the whole.
     copies               [c----]              a, b, c, d: the path
     GPU:1   [x--]                             x could take three times as long
 
-A device is idle between two of its events. The cause is what the later one waited for, in this order: the last
-producer of one of its inputs to finish; what the same thread did elsewhere for at least half of the time; otherwise the
-program's own Python code.
+A device is idle between two of its events. The later one waited for the last producer of its inputs to finish, which
+had waited for its own: a chain of events, with times between them. The cause is the longest stretch of this chain. If
+that is an event, it is the cause; a copy of a few bytes is not to blame for the second before it. If it is a time
+before an event, the cause is what the thread of that event did for at least half of that time; otherwise the program's
+own Python code.
 """
 
 from __future__ import annotations
@@ -42,8 +44,9 @@ class Idle(NamedTuple):
         start: From when.
         end: Until when.
         cause: What it waited for: the number of a span; -1 for the program's own Python.
-        by_data: Whether the next event takes what the cause makes.
+        by_data: Whether the next event needs what the cause makes.
         next: The span that ended the wait.
+        late: The span that the cause held back: the next one, or one that it waited for.
     """
 
     device: str
@@ -52,6 +55,7 @@ class Idle(NamedTuple):
     cause: int
     by_data: bool
     next: int
+    late: int
 
 
 def critical_path(spans: Sequence[Span]) -> list[int]:
@@ -104,16 +108,47 @@ def idle_times(spans: Sequence[Span], least: int) -> list[Idle]:
     gaps.sort(key=lambda gap: gap[1] - gap[2])
     found = []
     for device, start, end, number in gaps[:MOST_GAPS]:
-        made = [each for each in spans[number].waits if start < spans[each].end <= end]
-        if made:
-            found.append(Idle(device, start, end, max(made, key=lambda each: spans[each].end), True, number))
-            continue
-        thread = spans[number].thread
-        begin = bisect_left(starts[thread], start - (end - start))
-        most, cause = (end - start) // 2, -1
-        for each in by_thread[thread][begin : bisect_right(starts[thread], end)]:
-            shared = min(spans[each].end, end) - max(spans[each].start, start)
-            if each != number and shared >= most and shared > 0 and spans[each].end <= end:  # not what is around it all
-                most, cause = shared, each
-        found.append(Idle(device, start, end, cause, False, number))
+        stretch = _longest_stretch(spans, start, end, number)
+        cause = stretch.event
+        if cause < 0:
+            thread = spans[stretch.before].thread
+            cause = _occupation(spans, by_thread[thread], starts[thread], stretch)
+        found.append(Idle(device, start, end, cause, stretch.event >= 0, number, stretch.before))
     return sorted(found, key=lambda idle: (idle.start, idle.device))
+
+
+class _Stretch(NamedTuple):
+    """A part of the chain that led to an event: one of its events, or, where that is -1, the time before one."""
+
+    start: int
+    end: int
+    event: int
+    before: int
+
+
+def _longest_stretch(spans: Sequence[Span], start: int, end: int, number: int) -> _Stretch:
+    """What took most of the time from `start` to `end`, at which a span began."""
+    longest, before, until = _Stretch(end, end, -1, number), number, end
+    while until > start:
+        made = [each for each in spans[before].waits if start < spans[each].end <= until]
+        last = max(made, key=lambda each: spans[each].end, default=-1)
+        done = spans[last].end if made else start
+        begun = max(spans[last].start, start) if made else start
+        for stretch in (_Stretch(done, until, -1, before), _Stretch(begun, done, last, before)):
+            if stretch.end - stretch.start > longest.end - longest.start:
+                longest = stretch
+        if not made or begun >= until:
+            break
+        before, until = last, begun
+    return longest
+
+
+def _occupation(spans: Sequence[Span], of_thread: Sequence[int], starts: Sequence[int], gap: _Stretch) -> int:
+    """What a thread did for at least half of a time before one of its spans; -1 for nothing that is known."""
+    most, cause = (gap.end - gap.start) // 2, -1
+    begin = bisect_left(starts, gap.start - (gap.end - gap.start))
+    for each in of_thread[begin : bisect_right(starts, gap.end)]:
+        shared = min(spans[each].end, gap.end) - max(spans[each].start, gap.start)
+        if each != gap.before and shared >= most and shared > 0 and spans[each].end <= gap.end:  # not around it all
+            most, cause = shared, each
+    return cause

@@ -330,7 +330,7 @@ def _idle(
 def _idle_text(idle: Idle, events: Sequence[Event], runs: Sequence[Event]) -> str:
     """Why a device waited, in words; `runs` are in the order of their starts."""
     if idle.cause < 0:
-        after = events[idle.next]
+        after = events[idle.late]
         place = bisect_right(runs, after.start, key=lambda run: run.start) - 1
         if place >= 0 and runs[place].end >= after.end:  # what ended the wait is part of a run
             after = runs[place]

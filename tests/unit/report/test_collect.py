@@ -127,6 +127,18 @@ def test_functions_say_why_each_graph_was_made():
     assert [row["name"] for row in events(report, "run")] == ["f"] * 4
 
 
+def test_an_argument_that_is_taken_where_it_lies_is_no_copy():
+    @tf.function
+    def f(x, rows):
+        return tf.reshape(x, [rows, -1])  # rows is an integer on the host, and is read there
+
+    x, rows = tf.ones([6]), tf.constant(2)
+    with tf.report() as report:
+        f(x, rows)
+    assert [op["op"] for op in events(report, "op")] == ["Reshape"]
+    assert events(report, "copy") == []
+
+
 def test_soft_placements_and_refusals_are_told(monkeypatch):
     tf.config.set_soft_device_placement(True)
     try:

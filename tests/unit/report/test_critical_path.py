@@ -77,13 +77,31 @@ def test_a_device_that_waited_for_a_copy_says_which():
         span(60, 70, "GPU:1", [1], device="GPU:1"),
         span(65, 80, waits=[0]),
     ]
-    assert idle_times(spans, 5) == [Idle("GPU:0", 10, 65, 1, False, 3)]
+    assert idle_times(spans, 5) == [Idle("GPU:0", 10, 65, 1, False, 3, 3)]
     spans[3] = span(65, 80, waits=[1])
-    assert idle_times(spans, 5) == [Idle("GPU:0", 10, 65, 1, True, 3)]
+    assert idle_times(spans, 5) == [Idle("GPU:0", 10, 65, 1, True, 3, 3)]
+
+
+def test_a_short_copy_is_not_the_cause_of_the_long_time_before_it():
+    late_copy = span(95, 99, "copies", busy=False)
+    assert idle_times([span(0, 10), late_copy, span(100, 110, waits=[1])], 5) == [
+        Idle("GPU:0", 10, 100, -1, False, 2, 1)  # Python held the copy back
+    ]
+    slow = span(5, 90, "GPU:1", device="GPU:1")
+    copy_of_slow = span(95, 99, "copies", [1], busy=False)
+    assert idle_times([span(0, 10), slow, copy_of_slow, span(100, 110, waits=[2])], 5) == [
+        Idle("GPU:0", 10, 100, 1, True, 3, 2)
+    ]
+
+
+def test_of_a_chain_of_events_the_longest_is_the_cause():
+    chain = [span(0, 10), span(10, 30, "GPU:1", [0], device="GPU:1"), span(30, 80, "GPU:1", [1], device="GPU:1")]
+    last = span(80, 95, "GPU:1", [2], device="GPU:1")
+    assert idle_times([*chain, last, span(95, 99, waits=[3])], 5) == [Idle("GPU:0", 10, 95, 2, True, 4, 3)]
 
 
 def test_a_wait_for_nothing_that_is_known_is_the_programs_own():
-    assert idle_times([span(0, 10), span(100, 110)], 5) == [Idle("GPU:0", 10, 100, -1, False, 1)]
+    assert idle_times([span(0, 10), span(100, 110)], 5) == [Idle("GPU:0", 10, 100, -1, False, 1, 1)]
 
 
 def test_short_waits_and_what_goes_on_around_everything_are_not_told():

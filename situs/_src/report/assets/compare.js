@@ -29,10 +29,12 @@ situs.compareView = (first, second) => {
   const lines = [first, second].map((report) => new situs.Timeline(report, { end, bare: true }));
   lines.forEach((line, at) => { line.onView = ([from, to]) => lines[1 - at].show(from, to, true); });
   const rows = new Map();
+  /* Lines of the program itself are the same in both, whatever its file is called. */
+  const own = (report, line) => (report.program.name && line.startsWith(`${report.program.name}:`) ? line.slice(report.program.name.length) : line);
   [first, second].forEach((report, which) => {
     for (const row of report.totals) {
       if (["run", "trace"].includes(row.kind)) continue;
-      const key = `${row.op}\n${row.line}`;
+      const key = `${row.op}\n${own(report, row.line)}`;
       if (!rows.has(key)) rows.set(key, { op: row.op, line: row.line, time: [0, 0], count: [0, 0], devices: [new Set(), new Set()] });
       const found = rows.get(key);
       found.time[which] += row.time;

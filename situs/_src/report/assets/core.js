@@ -28,8 +28,15 @@ situs.svg = (tag, attributes = {}, ...children) => {
   return made;
 };
 
-/* A long name that may break after its slashes. */
-situs.name = (text) => String(text).split(/(?<=\/)/).flatMap((part, at) => (at ? [situs.el("wbr"), part] : [part]));
+/* Text with its middle left out where it is very long. */
+situs.short = (text, most = 160) => (text.length > most ? `${text.slice(0, most - 41)} … ${text.slice(-38)}` : text);
+
+/* A name that may break after its slashes; of a very long one, the rest is in its title. */
+situs.name = (text) => {
+  const whole = String(text), shown = situs.short(whole);
+  const parts = shown.split(/(?<=\/)/).flatMap((part, at) => (at ? [situs.el("wbr"), part] : [part]));
+  return shown === whole ? parts : [situs.el("span", { title: whole }, parts)];
+};
 
 /* Figures. */
 situs.time = (ns) => {

@@ -179,7 +179,7 @@ situs.GraphView = class {
     const whole = this.layout(root);
     this.layer.replaceChildren(...this.inside(whole, 0, 0, graph));
     this.size = [whole.width, whole.height];
-    this.status.textContent = `${situs.count(graph.nodes.name.length)} operations, ${situs.count(this.boxes.size)} boxes shown`;
+    this.status.textContent = `${situs.plural(graph.nodes.name.length, "operation")}, ${this.boxes.size === 1 ? "1 box" : `${situs.count(this.boxes.size)} boxes`} shown`;
     this.drawLegend(graph);
     if (refit) this.fit(); else this.place();
   }

@@ -11,7 +11,7 @@ situs.overview = (report) => {
     el("h1", { id: "overview-title" }, report.title),
     el("p", { class: "muted" }, [program.name ? `${program.name} ${program.arguments.join(" ")}`.trim() : "", program.started ? when.toLocaleString() : "",
       `Situs ${report.versions.situs}, Python ${report.versions.python}, PyTorch ${report.versions.torch}`].filter(Boolean).join(" · ")),
-    program.error ? el("div", { class: "error", role: "alert" }, el("strong", {}, `It ended with ${program.error.type}: `), program.error.message.split("\n")[0],
+    program.error ? el("div", { class: "error", role: "alert" }, el("strong", {}, `It ended with ${program.error.type}: `), situs.short(program.error.message.split("\n")[0], 400),
       el("details", {}, el("summary", {}, "The whole message"), el("pre", {}, program.error.traceback || program.error.message))) : null,
     el("dl", { class: "figures" }, figures.map((each) => el("div", {}, el("dt", {}, each.name), el("dd", {}, each.text(each.value))))),
     el("div", { class: "devices" }, report.devices.map((device, number) => situs.deviceCard(report, device, number))),
@@ -37,7 +37,7 @@ situs.sections = (report) => {
   const reductions = report.graphs.flatMap((graph) => graph.reductions);
   return [
     situs.overview(report),
-    situs.section("timeline", "Timeline", `Wheel or + and − zoom, drag or arrows move, click an event for its details. The critical path is ${situs.plural(report.critical.length, "event")}, ${situs.time(critical)}.`, report.timeline.element,
+    situs.section("timeline", "Timeline", `Wheel or + and − zoom, drag or arrows move, click an event for its details.${report.critical.length ? ` The critical path is ${situs.plural(report.critical.length, "event")}, ${situs.time(critical)}.` : ""}`, report.timeline.element,
       report.idle.length ? el("details", { class: "fold", open: report.idle.length < 400 }, el("summary", {}, "Idle times, explained"), situs.idleTable(report)) : null),
     situs.section("memory", "Memory", "Memory of tensors on each GPU, by the op that allocated it.", situs.memoryView(report)),
     report.graphView ? situs.section("graph", "Graph", "Coloured by device. Click a group to open or close it, or an operation for its details.", report.graphView.element) : null,

@@ -81,7 +81,7 @@ situs.copiesTable = (report) => situs.table("copies-table", "Copies between devi
   { title: "calls", number: true, value: (row) => row.count },
   { title: "bytes", number: true, value: (row) => row.bytes, show: (row) => situs.bytes(row.bytes) },
   { title: "time", number: true, value: (row) => row.time, show: (row) => situs.time(row.time) },
-  { title: "speed", number: true, value: (row) => (row.time ? row.bytes / row.time : 0), show: (row) => (row.time ? `${(row.bytes / row.time).toFixed(2)} GB/s` : "") },
+  { title: "speed", number: true, value: (row) => (row.time ? row.bytes / row.time : 0), show: (row) => (row.time ? `${situs.bytes((1e9 * row.bytes) / row.time)}/s` : "") },
 ], report.totals.filter((row) => row.kind === "copy"), { sort: 4, nothing: "Nothing was copied between devices.", step: 20 });
 
 situs.collectivesTable = (report) => situs.table("collectives-table", "Collectives", [

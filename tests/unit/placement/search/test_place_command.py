@@ -100,8 +100,9 @@ def test_what_cannot_be_has_a_status_of_its_own(tmp_path, capsys):
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        ("{", "not JSON"),
-        ("{}", "format is None"),
+        ("{", "is neither JSON nor"),
+        ("[1]", "is JSON, but not that of a graph"),
+        ("{}", "is JSON, but not that of a graph"),
         (json.dumps({**WORKLOAD, "maxFPGAs": 10**9}), "maxFPGAs must be a whole number"),
         (json.dumps({**WORKLOAD, "edges": [{"sourceId": 1, "destId": 9, "cost": 1}]}), "no node 9"),
         (json.dumps({**WORKLOAD, "nodes": [{"id": "x"}]}), "id must be a whole number"),
