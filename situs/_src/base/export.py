@@ -9,14 +9,17 @@
 
 A value is exported where it is created, ``sin = export("sin", "math.sin")(unary("Sin", ...))``, or below.
 
-Nothing else happens at run time: ``python scripts/write_api.py`` reads these lines, without importing anything, and
-generates the public modules. It also has the tables of namespaces. The ``differs`` texts are shown in the API reference
+A function that another one has made, such as `sin`, gets its first public name for error messages and pickles, and for
+Keras, which saves activations by their names. Nothing else happens at run time: ``python scripts/write_api.py`` reads
+these lines, without importing anything, and generates the public modules. It also has the tables of namespaces. The ``differs`` texts are shown in the API reference
 of the site, and in the table of names in ``docs/coming-from-tensorflow.md``, which the script generates as well.
 """
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
+from types import FunctionType
 from typing import TypeVar
 
 T = TypeVar("T")
@@ -36,7 +39,18 @@ def export(
         differs: How it differs from what TensorFlow has under these names, in sentences that say what happens in Situs;
             nothing where it does the same.
     """
-    return _noted if as_is else _unchanged
+    if as_is:
+        return _noted
+    first = names[0] if names else v1 if isinstance(v1, str) else v1[0] if v1 else ""
+    module = sys._getframe(1).f_globals["__name__"]
+
+    def named(value: T) -> T:
+        if isinstance(value, FunctionType) and _is_made(value) and first:
+            value.__name__ = value.__qualname__ = first.rpartition(".")[2]
+            value.__module__ = module
+        return value
+
+    return named
 
 
 def export_all(space: str, *names: str) -> None:
@@ -48,8 +62,9 @@ def export_all(space: str, *names: str) -> None:
     """
 
 
-def _unchanged(value: T) -> T:
-    return value
+def _is_made(function: FunctionType) -> bool:
+    """Whether another function has made it, and its code has a name that no caller knows."""
+    return "<locals>" in function.__qualname__ or function.__name__ != function.__code__.co_name
 
 
 def _noted(value: T) -> T:
