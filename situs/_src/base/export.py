@@ -11,8 +11,9 @@ A value is exported where it is created, ``sin = export("sin", "math.sin")(unary
 
 A function that another one has made, such as `sin`, gets its first public name for error messages and pickles, and for
 Keras, which saves activations by their names. Nothing else happens at run time: ``python scripts/write_api.py`` reads
-these lines, without importing anything, and generates the public modules. It also has the tables of namespaces. The ``differs`` texts are shown in the API reference
-of the site, and in the table of names in ``docs/coming-from-tensorflow.md``, which the script generates as well.
+these lines, without importing anything, and generates the public modules. It also has the tables of namespaces. The
+``differs`` texts are shown in the API reference of the site, and in the table of names in
+``docs/coming-from-tensorflow.md``, which the script generates as well.
 """
 
 from __future__ import annotations
