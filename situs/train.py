@@ -45,5 +45,7 @@ from situs._src.v1.optimizers.optimizers import AdamOptimizer as AdamOptimizer
 from situs._src.v1.optimizers.optimizers import FtrlOptimizer as FtrlOptimizer
 from situs._src.v1.optimizers.optimizers import GradientDescentOptimizer as GradientDescentOptimizer
 from situs._src.v1.optimizers.optimizers import MomentumOptimizer as MomentumOptimizer
+from situs._src.v1.optimizers.optimizers import ProximalAdagradOptimizer as ProximalAdagradOptimizer
+from situs._src.v1.optimizers.optimizers import ProximalGradientDescentOptimizer as ProximalGradientDescentOptimizer
 from situs._src.v1.optimizers.optimizers import RMSPropOptimizer as RMSPropOptimizer
 from situs._src.v1.queues.coordinator import Coordinator as Coordinator

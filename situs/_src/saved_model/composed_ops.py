@@ -3,21 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 from situs._src.base import dtype as dt
-from situs._src.base.errors import UnimplementedError
+from situs._src.base.errors import ArgumentError, UnimplementedError
 from situs._src.base.proto.graph import AttrValue
+from situs._src.ir.registry.op import find_op
 from situs._src.ops import image_hsv
 from situs._src.ops.array import reshape, transpose
 from situs._src.ops.cast import cast
-from situs._src.ops.constant import ones_like
 from situs._src.ops.count import bincount
-from situs._src.ops.cumulative import segment_mean, segment_sum
-from situs._src.ops.gather import gather
 from situs._src.ops.image_filter import resize_area, resize_bicubic
 from situs._src.ops.image_window import crop_and_resize, non_max_suppression
-from situs._src.ops.math import conj, divide, sqrt
+from situs._src.ops.math import conj
 from situs._src.ops.printing import format as string_format
 from situs._src.ops.search import in_top_k
 from situs._src.ops.static_value import get_static_value
@@ -26,7 +25,6 @@ from situs._src.ragged.making import ragged_range
 from situs._src.ragged.tensor import RaggedTensor
 from situs._src.runtime.symbolic.composed import composed
 from situs._src.sparse import shaping
-from situs._src.sparse.dense import to_dense
 from situs._src.sparse.tensor import SparseTensor
 
 Tensors = Sequence[Any]
@@ -84,22 +82,86 @@ def _string_format(tensors: Tensors, attrs: Attrs) -> Tensors:
     return [string_format(template, list(tensors), placeholder, summarize)]
 
 
-# Segments of rows that are chosen first.
+# Segments of rows that are chosen first, and their gradients.
 
 
-def _chosen(reduce: Callable[..., Any]) -> Callable[..., Any]:
-    return lambda data, indices, segments: reduce(gather(data, indices), segments)
+def _op(name: str) -> Any:
+    return find_op(name)
 
 
-def _by_root(rows: Any, segments: Any) -> Any:
-    total, counts = segment_sum(rows, segments), segment_sum(ones_like(segments), segments)
-    root = sqrt(cast(counts, total.dtype))
-    return divide(total, reshape(root, [-1] + [1] * (rows.shape.rank - 1)))
+def _rows(values: Any, indices: Any) -> Any:
+    return _op("GatherV2")(values, indices, 0)
 
 
-_one("SparseSegmentSum", "output", _chosen(segment_sum))
-_one("SparseSegmentMean", "output", _chosen(segment_mean))
-_one("SparseSegmentSqrtN", "output", _chosen(_by_root))
+def _column(matrix: Any, number: int) -> Any:
+    return _op("GatherV2")(matrix, number, 1)
+
+
+def _segments(segments: Any) -> Any:
+    """How many segments there are: one more than the last number, of numbers that rise."""
+    return _op("AddV2")(_op("Max")(_op("ConcatV2")([segments, [-1]], 0), [0]), 1)
+
+
+def _added_up(values: Any, segments: Any, count: Any) -> Any:
+    return _op("UnsortedSegmentSum")(values, segments, count)
+
+
+def _share(segments: Any, count: Any, values: Any, way: str) -> Any:
+    """What each row counts in its segment: one over how many they are, or over the root of that."""
+    ones = _op("OnesLike")(_op("Cast")(segments, DstT=values.dtype))
+    sizes = _rows(_added_up(ones, segments, count), segments)
+    shares = _op("Rsqrt")(sizes) if way == "SqrtN" else _op("Reciprocal")(sizes)
+    rank = values.shape.rank
+    if rank is None:
+        raise ArgumentError("The rank of the data must be known.")
+    return _op("Reshape")(shares, [-1] + [1] * (rank - 1))
+
+
+def _sparse_segment(way: str, tensors: Sequence[Any], attrs: Mapping[str, AttrValue]) -> list[Any]:
+    data, indices, segments = tensors[:3]
+    count = tensors[3] if len(tensors) > 3 else _segments(segments)
+    values = _rows(data, indices)
+    if way != "Sum":
+        values = _op("Mul")(values, _share(segments, count, values, way))
+    return [_added_up(values, segments, count)]
+
+
+def _sparse_segment_grad(way: str, tensors: Sequence[Any], attrs: Mapping[str, AttrValue]) -> list[Any]:
+    grad, indices, segments, size = tensors
+    values = _rows(grad, segments)
+    if way != "Sum":
+        values = _op("Mul")(values, _share(segments, _rows(_op("Shape")(grad, out_type=dt.int32), 0), values, way))
+    return [_added_up(values, indices, size)]
+
+
+def _sparse_segment_rows_grad(way: str, tensors: Sequence[Any], attrs: Mapping[str, AttrValue]) -> list[Any]:
+    """The same for the rows that are named alone, and their numbers."""
+    grad, indices, segments, _ = tensors
+    named, places = _op("Unique")(indices, out_idx=dt.int32)
+    return [*_sparse_segment_grad(way, (grad, places, segments, _op("Size")(named, out_type=dt.int32)), attrs), named]
+
+
+def _segments_of_ways() -> None:
+    for way in ("Mean", "SqrtN", "Sum"):
+        composed(f"SparseSegment{way}", "output")(partial(_sparse_segment, way))
+        composed(f"SparseSegment{way}WithNumSegments", "output")(partial(_sparse_segment, way))
+        composed(f"SparseSegment{way}Grad", "output")(partial(_sparse_segment_grad, way))
+        composed(f"SparseSegment{way}GradV2", "output", "sorted_unique_indices")(
+            partial(_sparse_segment_rows_grad, way)
+        )
+
+
+_segments_of_ways()
+
+
+@composed("ComputeAccidentalHits", "indices", "ids", "weights")
+def _accidental_hits(tensors: Sequence[Any], attrs: Mapping[str, AttrValue]) -> list[Any]:
+    true, sampled = tensors
+    places = _op("Where")(_op("Equal")(_op("ExpandDims")(true, 2), sampled))
+    example = _op("Cast")(_column(places, 0), DstT=dt.int32)
+    ones = _op("OnesLike")(_op("Cast")(example, DstT=dt.float32))
+    return [example, _column(places, 2), _op("Mul")(ones, dt.float32.min)]
+
 
 # Images.
 
@@ -137,14 +199,31 @@ def _crop_and_resize(tensors: Tensors, attrs: Attrs) -> Tensors:
 # Sparse tensors, by their indices, values and shape.
 
 
+@composed("SparseTensorDenseMatMul", "product")
+def _sparse_matmul(tensors: Sequence[Any], attrs: Mapping[str, AttrValue]) -> list[Any]:
+    places, values, shape, dense = tensors
+    flip_a, flip_b = ("adjoint_a" in attrs and attrs["adjoint_a"].b), ("adjoint_b" in attrs and attrs["adjoint_b"].b)
+    if flip_b:
+        dense = _op("Transpose")(dense, [1, 0], conjugate=dense.dtype.is_complex)
+    if flip_a and values.dtype.is_complex:
+        values = _op("Conj")(values)
+    rows, columns = (1, 0) if flip_a else (0, 1)
+    products = _op("Mul")(_op("Reshape")(values, [-1, 1]), _rows(dense, _column(places, columns)))
+    return [_added_up(products, _column(places, rows), _rows(shape, rows))]
+
+
 @composed("SparseToDense", "dense")
-def _sparse_to_dense(tensors: Tensors, attrs: Attrs) -> Tensors:
-    indices, shape, values, default = tensors
-    rank = indices.shape.rank
-    if rank != 2:
-        raise UnimplementedError(f"SparseToDense takes indices of rank 2 here, got {rank}.")
-    given = SparseTensor(cast(indices, dt.int64), values, cast(shape, dt.int64))
-    return [to_dense(given, default, validate_indices=False)]
+def _to_dense(tensors: Sequence[Any], attrs: Mapping[str, AttrValue]) -> list[Any]:
+    places, shape, values, default = tensors
+    rank = places.shape.rank
+    if rank is None or values.shape.rank is None:
+        raise ArgumentError("The ranks of the places and the values must be known.")
+    whole = _op("Fill")(shape, default)
+    if rank < 2:
+        places = _op("Reshape")(places, [-1, 1])
+    if values.shape.rank == 0:
+        values = _op("BroadcastTo")(values, _rows(_op("Shape")(places, out_type=dt.int32), [0]))
+    return [_op("TensorScatterUpdate")(whole, places, values)]
 
 
 @composed("SparseReshape", "output_indices", "output_shape")

@@ -267,6 +267,26 @@ def adagrad(
     divide_by_root(var, grad, accum, step, lr, **where)
 
 
+def proximal_descent(states: States, grad: Tensors, room: Room, *, alpha: Number, l1: Number, l2: Number) -> None:
+    """A step against the gradient, then towards 0: by `l1` whatever the size, by `l2` in proportion to it."""
+    (var,) = states
+    foreach_copy_(var, [_pulled(each - alpha * slope, alpha, l1, l2) for each, slope in zip(var, grad, strict=True)])
+
+
+def proximal_adagrad(states: States, grad: Tensors, room: Room, *, lr: Number, l1: Number, l2: Number) -> None:
+    """The same with Adagrad's steps: ``accum += grad^2``, and steps of ``lr / sqrt(accum)``."""
+    var, accum = states
+    squares = [before + slope * slope for before, slope in zip(accum, grad, strict=True)]
+    rates = [lr * each.rsqrt() for each in squares]
+    new = [_pulled(v - rate * g, rate, l1, l2) for v, g, rate in zip(var, grad, rates, strict=True)]
+    foreach_copy_(var, new)
+    foreach_copy_(accum, squares)
+
+
+def _pulled(value: torch.Tensor, rate: Number, l1: Number, l2: Number) -> torch.Tensor:
+    return value.sign() * (value.abs() - rate * l1).clamp_(min=0) / (1 + rate * l2)
+
+
 def adadelta(states: States, grad: Tensors, room: Room, *, lr: Number, rho: Number, epsilon: Number) -> None:
     """Steps as long as the root of the mean square of steps, over that of gradients."""
     var, accum, accum_update = states

@@ -303,6 +303,10 @@ apply_plain_centered_rms_prop = _apply(
 )
 apply_ftrl = _apply("ApplyFtrl", "var accum linear", "grad lr l1 l2 lr_power", kernels.ftrl)
 apply_ftrl_v2 = _apply("ApplyFtrlV2", "var accum linear", "grad lr l1 l2 l2_shrinkage lr_power", kernels.ftrl)
+apply_proximal_gradient_descent = _apply(
+    "ApplyProximalGradientDescent", "var", "alpha l1 l2 delta", kernels.proximal_descent
+)
+apply_proximal_adagrad = _apply("ApplyProximalAdagrad", "var accum", "lr l1 l2 grad", kernels.proximal_adagrad)
 apply_moving_average = _apply("ApplyMovingAverage", "var", "rate value", kernels.moving_average)
 apply_weight_decay = _apply("ApplyWeightDecay", "var", "lr decay", kernels.weight_decay)
 
@@ -314,6 +318,12 @@ sparse_apply_momentum = _apply(
 )
 sparse_apply_adagrad = _apply(
     "SparseApplyAdagrad", "var accum", "lr grad indices", on_rows(kernels.adagrad), update_slots=True
+)
+sparse_apply_proximal_gradient_descent = _apply(
+    "SparseApplyProximalGradientDescent", "var", "alpha l1 l2 grad indices", on_rows(kernels.proximal_descent)
+)
+sparse_apply_proximal_adagrad = _apply(
+    "SparseApplyProximalAdagrad", "var accum", "lr l1 l2 grad indices", on_rows(kernels.proximal_adagrad)
 )
 sparse_apply_adadelta = _apply(
     "SparseApplyAdadelta", "var accum accum_update", "lr rho epsilon grad indices", on_rows(kernels.adadelta)

@@ -3,6 +3,8 @@
 refs       a convolution with its normalization, pooling and a dense layer; variables as TensorFlow 1 had them; Adam
 handles    embeddings and a dense layer; variables with handles; momentum with a rate that decays; a `tf.cond`, whose
            Switch and Merge are left out; a saver that has names of its own for the trained variables
+several    ops that are several here: products with sparse matrices, embeddings of sparse numbers, sampled softmax;
+           embeddings in parts; gradients of resized images and pooled volumes; proximal Adagrad; no default attributes
 served     the model of `handles` before any training, by `simple_save`
 """
 
@@ -21,7 +23,13 @@ from situs.errors import InvalidArgumentError
 WRITTEN = Path(__file__).parents[2] / "data" / "tensorflow_graphs"
 IMAGES = np.sin(np.arange(2 * 6 * 6 * 2.0)).reshape(2, 6, 6, 2).astype("float32")
 WORDS, LABELS = [[1, 2, 1], [0, 3, 4]], [0, 2]
-FEEDS = {"refs": {"x:0": IMAGES, "t:0": LABELS}, "handles": {"x:0": WORDS, "t:0": LABELS}}
+SMALL = np.sin(np.arange(2 * 3 * 4 * 2.0)).reshape(2, 3, 4, 2).astype("float32")
+SPARSE = {"x/shape:0": [2, 7], "x/indices:0": [[0, 1], [0, 3], [1, 6]], "x/values:0": [0.5, -1.0, 2.0]}
+FEEDS = {
+    "refs": {"x:0": IMAGES, "t:0": LABELS},
+    "handles": {"x:0": WORDS, "t:0": LABELS},
+    "several": {**SPARSE, "words:0": [1, 2, 4], "t:0": [[1], [0]], "images:0": SMALL},
+}
 
 # What TensorFlow says after the checkpoint: the outputs, the losses of three more steps, the outputs after them.
 OUTPUTS = {
@@ -33,10 +41,15 @@ OUTPUTS = {
         [0.22634057700634003, -0.23328301310539246, 0.08571256697177887],
         [0.22260922193527222, -0.15342488884925842, 0.05706978589296341],
     ],
+    "several": [
+        [-0.6738461852073669, 1.0201315879821777, -0.14441809058189392, -0.9086376428604126, 0.8994534015655518],
+        [2.4414477348327637, 0.19337794184684753, -2.2717347145080566, 0.9550442099571228, 0.5896773934364319],
+    ],
 }
 LOSSES = {
     "refs": [0.06311135739088058, 0.03262772411108017, 0.018481826409697533],
     "handles": [1.006179690361023, 0.8991188406944275, 0.8139820694923401],
+    "several": [0.211106122, 0.147437617, 0.111473307],
 }
 AT_END = {
     "refs": [
@@ -46,6 +59,10 @@ AT_END = {
     "handles": [
         [0.4723513126373291, -0.47166192531585693, -0.01704932004213333],
         [0.1035742536187172, -0.29337137937545776, 0.4104621410369873],
+    ],
+    "several": [
+        [-0.7355326414108276, 1.3726989030838013, -0.22819942235946655, -1.1286888122558594, 1.074557900428772],
+        [3.3306033611297607, -0.09794232994318008, -2.634225845336914, 0.7125551104545593, 0.6278548836708069],
     ],
 }
 SCORES = [
@@ -70,7 +87,7 @@ def restored(name):
     return session
 
 
-@pytest.mark.parametrize("name", ["refs", "handles"])
+@pytest.mark.parametrize("name", ["refs", "handles", "several"])
 def test_restored_and_trained_on(graph, name):
     with restored(name) as session:
         assert session.run("y:0", FEEDS[name]) == close(OUTPUTS[name])
@@ -80,7 +97,7 @@ def test_restored_and_trained_on(graph, name):
         assert session.run("global_step:0") == 5
 
 
-@pytest.mark.parametrize("name", ["refs", "handles"])
+@pytest.mark.parametrize("name", ["refs", "handles", "several"])
 def test_saved_again(graph, name, tmp_path):
     with restored(name) as session:
         session.run("train", FEEDS[name])

@@ -134,7 +134,8 @@ class Importer:
         taken = None if known.became is None else known.became.takes
         tensors = [self._tensor(source) for source in sources[:taken] if source.number != CONTROL]
         if known.became is not None and known.became.inputs is not None:
-            tensors, hosts = known.became.inputs(tensors)
+            with self.graph.name_scope(f"{self.prefix}/{name}/".removeprefix("/")):
+                tensors, hosts = known.became.inputs(tensors)
             known = replace(known, attrs={**known.attrs, **host_attrs(hosts)}, seen={})
         with read.requesting(node, known.colocations):
             if known.op_def is captured:
@@ -283,6 +284,8 @@ class Importer:
         if source in self.inputs:
             self.used.add(source)
             return self.inputs[source]  # type: ignore[no-any-return]
+        if source in self.further:
+            return self.further[source]
         outputs = self.made[source.name].outputs
         became = self.about[source.name].became
         if source.number == len(outputs) and became is not None and became.further:
@@ -296,9 +299,9 @@ class Importer:
 
     def _further(self, source: Source, op_name: str) -> SymbolicTensor:
         """A result that the op of a node has in TensorFlow only."""
-        if source not in self.further:
-            node = self.made[source.name]
-            build: Any = find_op(op_name)
+        node = self.made[source.name]
+        build: Any = find_op(op_name)
+        with self.graph.name_scope(f"{node.name}/"):
             self.further[source] = build(find_op("OnesLike")(node.outputs[0]), *node.inputs)
         return self.further[source]
 

@@ -72,6 +72,29 @@ def _max_pool_grad(tensors: Sequence[SymbolicTensor]) -> tuple[list[SymbolicTens
     return [sizes, maxima, grad, maxima.op.outputs[1]], {"input_sizes": {"input": 0}}
 
 
+def _resize_grad(tensors: Sequence[SymbolicTensor]) -> tuple[list[SymbolicTensor], dict[str, Any]]:
+    """``ResizeNearestNeighborGrad`` took the height and the width of the images, where ours takes their whole shape."""
+    if len(tensors) != 2:
+        raise ArgumentError(f"ResizeNearestNeighborGrad takes a gradient and a size, got {tensors}.")
+    grads, size = tensors
+    if size.shape.is_compatible_with([4]):
+        return [grads, size], {}  # ours
+    gather: Any = find_op("GatherV2")
+    around: Any = find_op("Shape")(grads, out_type=dt.int32)
+    shape: Any = find_op("ConcatV2")([gather(around, [0], 0), size, gather(around, [3], 0)], 0)
+    return [shape, grads], {"original_size": {"input": 0}}
+
+
+def _resize_grad_of_images(tensors: Sequence[SymbolicTensor]) -> tuple[list[SymbolicTensor], dict[str, Any]]:
+    """``ResizeBilinearGrad`` took the images, where ours takes their shape."""
+    if len(tensors) != 2:
+        raise ArgumentError(f"ResizeBilinearGrad takes a gradient and images, got {tensors}.")
+    if tensors[1].dtype.is_integer:
+        return list(tensors), {}  # ours
+    shape: Any = find_op("Shape")(tensors[1], out_type=dt.int32)
+    return [shape, tensors[0]], {"original_size": {"input": 0}}
+
+
 _DIAGONAL = {"k": 0, "padding_value": 0}
 _ADJOINT = {"adj_x": "adjoint_a", "adj_y": "adjoint_b"}
 
@@ -96,9 +119,14 @@ _OLDER = {
     "MatrixDiag": Older("MatrixDiagV3", hosts={**_DIAGONAL, "num_rows": -1, "num_cols": -1}),
     "MatrixDiagPart": Older("MatrixDiagPartV3", hosts=_DIAGONAL),
     "MatrixSetDiag": Older("MatrixSetDiagV3", hosts={"k": 0}),
+    "MaxPool3DGrad": Older("MaxPool3DGrad", inputs=_max_pool_grad),
     "MaxPoolGrad": Older("MaxPoolGrad", inputs=_max_pool_grad),
     "Mod": Older("TruncateMod"),
+    "ParallelDynamicStitch": Older("DynamicStitch"),
     "PlaceholderV2": Older("Placeholder"),
+    "PreventGradient": Older("Identity"),
+    "ResizeBilinearGrad": Older("ResizeBilinearGrad", inputs=_resize_grad_of_images),
+    "ResizeNearestNeighborGrad": Older("ResizeNearestNeighborGrad", inputs=_resize_grad),
     "Reverse": Older("ReverseV2", inputs=_reverse),
     "Snapshot": Older("Identity"),
     "SoftmaxCrossEntropyWithLogits": Older("SoftmaxCrossEntropyWithLogits", further="SoftmaxCrossEntropyGrad"),
@@ -108,10 +136,13 @@ _OLDER = {
     "UnicodeDecode": Older("UnicodeDecodeWithOffsets"),
     "VariableV2": Older("Variable"),
 }
-_OURS = {
+_OURS = {  # ops with other inputs under the same name: an attribute that only ours has
     "DenseBincount": "per_row",
+    "MaxPool3DGrad": "dilations",
     "MaxPoolGrad": "dilations",
-}  # ops with other inputs under the same name: an attribute that only ours has
+    "ResizeBilinearGrad": f"{HOST}original_size",
+    "ResizeNearestNeighborGrad": f"{HOST}original_size",
+}
 _SHAPES = frozenset({"_output_shapes"})  # of a handle, or of nothing
 _VALUE = {"dtype": "T"}
 
@@ -140,6 +171,8 @@ _ON_HANDLES = {
             "ApplyGradientDescent",
             "ApplyKerasMomentum",
             "ApplyMomentum",
+            "ApplyProximalAdagrad",
+            "ApplyProximalGradientDescent",
             "ApplyRMSProp",
             "ScatterNdAdd",
             "ScatterNdMax",
@@ -152,6 +185,8 @@ _ON_HANDLES = {
             "SparseApplyFtrl",
             "SparseApplyFtrlV2",
             "SparseApplyMomentum",
+            "SparseApplyProximalAdagrad",
+            "SparseApplyProximalGradientDescent",
             "SparseApplyRMSProp",
         )
     },
@@ -180,7 +215,8 @@ _PATTERNS = {"StaticRegexFullMatch": "RegexFullMatch", "StaticRegexReplace": "Re
 _VARIANT = dt.variant.as_datatype_enum
 _DIVISIONS = {True: Older("TruncateDiv"), False: Older("RealDiv")}  # of integers or not
 
-_DTYPES: Mapping[str, Mapping[str, DType]] = {  # TensorFlow leaves out of files what is the default
+_COMPLEX, _REAL = {"Tcomplex": dt.complex64}, {"Treal": dt.float32}
+_DTYPES: Mapping[str, Mapping[str, DType]] = {  # of results: those of TensorFlow, where a node says none
     "Angle": {"Tout": dt.float32},
     "ArgMax": {"output_type": dt.int64},
     "ArgMin": {"output_type": dt.int64},
@@ -190,10 +226,10 @@ _DTYPES: Mapping[str, Mapping[str, DType]] = {  # TensorFlow leaves out of files
     "DecodePng": {"dtype": dt.uint8},
     "ExtractJpegShape": {"output_type": dt.int32},
     "HistogramFixedWidth": {"dtype": dt.int32},
-    "IRFFT": {"Treal": dt.float32},
-    "IRFFT2D": {"Treal": dt.float32},
-    "IRFFT3D": {"Treal": dt.float32},
-    "IRFFTND": {"Treal": dt.float32},
+    "IRFFT": _REAL,
+    "IRFFT2D": _REAL,
+    "IRFFT3D": _REAL,
+    "IRFFTND": _REAL,
     "Imag": {"Tout": dt.float32},
     "IsotonicRegression": {"output_dtype": dt.float32},
     "ListDiff": {"out_idx": dt.int32},
@@ -201,10 +237,10 @@ _DTYPES: Mapping[str, Mapping[str, DType]] = {  # TensorFlow leaves out of files
     "Lu": {"output_idx_type": dt.int32},
     "MaxPoolWithArgmax": {"Targmax": dt.int64},
     "Multinomial": {"output_dtype": dt.int64},
-    "RFFT": {"Tcomplex": dt.complex64},
-    "RFFT2D": {"Tcomplex": dt.complex64},
-    "RFFT3D": {"Tcomplex": dt.complex64},
-    "RFFTND": {"Tcomplex": dt.complex64},
+    "RFFT": _COMPLEX,
+    "RFFT2D": _COMPLEX,
+    "RFFT3D": _COMPLEX,
+    "RFFTND": _COMPLEX,
     "RandomPoissonV2": {"dtype": dt.int64},
     "Range": {"Tidx": dt.int32},
     "Real": {"Tout": dt.float32},
@@ -228,6 +264,7 @@ _DTYPES: Mapping[str, Mapping[str, DType]] = {  # TensorFlow leaves out of files
     "UniqueWithCounts": {"out_idx": dt.int32},
     "UniqueWithCountsV2": {"out_idx": dt.int32},
     "UpperBound": {"out_type": dt.int32},
+    "VariableShape": {"out_type": dt.int32},
 }
 
 

@@ -134,6 +134,93 @@ class AdagradOptimizer(RuleOptimizer):
         return Rule(ops.sparse_apply_adagrad, ("accumulator",), {"lr": "_learning_rate_tensor"})
 
 
+_PULLS = (
+    _LEARNING_RATE,
+    ("_l1_regularization_strength_tensor", "_l1_regularization_strength", "l1_regularization_strength"),
+    ("_l2_regularization_strength_tensor", "_l2_regularization_strength", "l2_regularization_strength"),
+)
+_PULLED_BY = {"l1": "_l1_regularization_strength_tensor", "l2": "_l2_regularization_strength_tensor"}
+
+
+@export("train.ProximalGradientDescentOptimizer")
+class ProximalGradientDescentOptimizer(RuleOptimizer):
+    """Gradient descent, whose steps end with one towards 0: many variables become 0.
+
+    Args:
+        learning_rate: How long the steps are.
+        l1_regularization_strength: What pulls variables to 0, whatever their size.
+        l2_regularization_strength: What pulls variables towards 0, the more the larger they are.
+        use_locking: Accepted for TensorFlow's programs.
+        name: The name of the operations.
+    """
+
+    _parameters = _PULLS
+
+    def __init__(
+        self,
+        learning_rate: Any,
+        l1_regularization_strength: float = 0.0,
+        l2_regularization_strength: float = 0.0,
+        use_locking: bool = False,
+        name: str = "ProximalGradientDescent",
+    ) -> None:
+        super().__init__(use_locking, name)
+        self._learning_rate = learning_rate
+        self._l1_regularization_strength = l1_regularization_strength
+        self._l2_regularization_strength = l2_regularization_strength
+
+    def _rule(self) -> Rule:
+        return Rule(ops.apply_proximal_gradient_descent, hyper={"alpha": "_learning_rate_tensor", **_PULLED_BY})
+
+    def _rows_rule(self) -> Rule:
+        return Rule(ops.sparse_apply_proximal_gradient_descent, hyper={"alpha": "_learning_rate_tensor", **_PULLED_BY})
+
+
+@export("train.ProximalAdagradOptimizer")
+class ProximalAdagradOptimizer(RuleOptimizer):
+    """Adagrad, whose steps end with one towards 0: many variables become 0.
+
+    Args:
+        learning_rate: How long the steps are.
+        initial_accumulator_value: What the sum of squares begins with; more than 0.
+        l1_regularization_strength: What pulls variables to 0, whatever their size.
+        l2_regularization_strength: What pulls variables towards 0, the more the larger they are.
+        use_locking: Accepted for TensorFlow's programs.
+        name: The name of the operations and slots.
+    """
+
+    _parameters = _PULLS
+
+    def __init__(
+        self,
+        learning_rate: Any,
+        initial_accumulator_value: float = 0.1,
+        l1_regularization_strength: float = 0.0,
+        l2_regularization_strength: float = 0.0,
+        use_locking: bool = False,
+        name: str = "ProximalAdagrad",
+    ) -> None:
+        check_number(initial_accumulator_value=initial_accumulator_value)
+        if initial_accumulator_value <= 0.0:
+            raise ArgumentError(f"initial_accumulator_value must be positive: {initial_accumulator_value}")
+        super().__init__(use_locking, name)
+        self._learning_rate = learning_rate
+        self._initial_accumulator_value = initial_accumulator_value
+        self._l1_regularization_strength = l1_regularization_strength
+        self._l2_regularization_strength = l2_regularization_strength
+
+    def _create_slots(self, var_list: list[Any]) -> None:
+        for variable in var_list:
+            self._filled_slot(variable, "accumulator", self._name, self._initial_accumulator_value)
+
+    def _rule(self) -> Rule:
+        return Rule(ops.apply_proximal_adagrad, ("accumulator",), {"lr": "_learning_rate_tensor", **_PULLED_BY})
+
+    def _rows_rule(self) -> Rule:
+        hyper = {"lr": "_learning_rate_tensor", **_PULLED_BY}
+        return Rule(ops.sparse_apply_proximal_adagrad, ("accumulator",), hyper)
+
+
 @export("train.AdadeltaOptimizer")
 class AdadeltaOptimizer(RuleOptimizer):
     """Adadelta: steps are as long as recent steps were, in proportion to recent gradients.
