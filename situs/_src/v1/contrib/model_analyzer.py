@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import Any
+from collections.abc import Iterable as _Iterable
+from typing import Any as _Any
 
-from situs._src.base.shapes import TensorShape
-from situs._src.variables.symbolic import RefVariable
+from situs._src.base.shapes import TensorShape as _TensorShape
+from situs._src.variables.symbolic import RefVariable as _RefVariable
 
 
-def tensor_description(var: Any) -> str:
+def tensor_description(var: _Any) -> str:
     """The dtype and the shape of a variable: ``(float32_ref 3x2)``."""
     sizes = "x".join(str(size) for size in var.shape.as_list())
-    return f"({var.dtype.name}{'_ref' if isinstance(var, RefVariable) else ''} {sizes})"
+    return f"({var.dtype.name}{'_ref' if isinstance(var, _RefVariable) else ''} {sizes})"
 
 
-def analyze_vars(variables: Iterable[Any], print_info: bool = False) -> tuple[int, int]:
+def analyze_vars(variables: _Iterable[_Any], print_info: bool = False) -> tuple[int, int]:
     """How many elements variables have, and how many bytes.
 
     Args:
@@ -24,7 +24,7 @@ def analyze_vars(variables: Iterable[Any], print_info: bool = False) -> tuple[in
     """
     lines, elements, content = [], 0, 0
     for variable in variables:
-        size = TensorShape(variable.shape).num_elements() or 0
+        size = _TensorShape(variable.shape).num_elements() or 0
         count = size * variable.dtype.size
         elements, content = elements + size, content + count
         lines.append(f"{variable.name} {tensor_description(variable)} [{size}, bytes: {count}]")
