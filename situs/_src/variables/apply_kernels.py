@@ -284,8 +284,8 @@ def proximal_adagrad(states: States, grad: Tensors, room: Room, *, lr: Number, l
 
 
 def _pulled(value: torch.Tensor, rate: Number, l1: Number, l2: Number) -> torch.Tensor:
-    size: torch.Tensor = (value.abs() - rate * l1).clamp_(min=0)
-    return value.sign() * size / (1 + rate * l2)
+    left = (value.abs() - rate * l1).clamp_(min=0)
+    return torch.div(value.sign() * left, 1 + rate * l2)
 
 
 def adadelta(states: States, grad: Tensors, room: Room, *, lr: Number, rho: Number, epsilon: Number) -> None:
