@@ -114,7 +114,7 @@ def saved_in(content: MetaGraphDef) -> dict[str, str] | None:
     """What a saver saves: names of variables, by the names that they are saved under; None if there is no saver."""
     if _SAVED not in content.collection_def:
         return _saved_by_operations(content)
-    lines = [line.decode().split("\n", 1) for line in content.collection_def[_SAVED].bytes_list.value]
+    lines = [line.decode(errors="replace").split("\n", 1) for line in content.collection_def[_SAVED].bytes_list.value]
     return {line[0]: line[-1] for line in lines}
 
 

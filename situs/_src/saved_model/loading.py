@@ -43,9 +43,10 @@ from situs._src.base.typing import PathLike
 from situs._src.checkpoints.cells import is_variable
 from situs._src.checkpoints.meta_graph import is_foreign
 from situs._src.checkpoints.objects import Node, children, read_graph
+from situs._src.checkpoints.opening import open_plain
 from situs._src.checkpoints.reader import CheckpointReader
 from situs._src.checkpoints.tracking import AutoTrackable
-from situs._src.files.paths import as_text, local
+from situs._src.files.paths import as_text, local, translated
 from situs._src.ir.graph.attributes import read_attr
 from situs._src.ir.graph.context import init_scope
 from situs._src.ops.constant import constant
@@ -448,7 +449,10 @@ class _Loader:
                 said = self.graph.asset_file_def[saved.asset.asset_file_def_index].filename
                 if PurePath(said).is_absolute() or ".." in PurePath(said).parts:
                     raise ArgumentError(f"the file {shown(said)} is not in its folder of files")
-                return constant(os.path.join(self.where, ASSETS_DIRECTORY, said))  # noqa: PTH118
+                path = local(self.where) / ASSETS_DIRECTORY / said
+                with translated(path):
+                    os.close(open_plain(path))
+                return constant(str(path))
         return Loaded()
 
     def _concrete(self, name: str, parameters: Any, of: type[ConcreteFunction] = ConcreteFunction) -> Maker:

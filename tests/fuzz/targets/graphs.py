@@ -11,10 +11,12 @@ import numpy as np
 
 import situs.compat.v1 as tf
 from situs._src.base.proto.formats import to_json, to_text
+from situs._src.base.proto.meta_graph import MetaGraphDef
 from situs._src.tracing.importing import read_graph_def
 from tests.fuzz.case import Case, require
 from tests.fuzz.mutation import mutated_bytes, mutated_text
 
+DATA = Path(__file__).parents[2] / "data" / "tensorflow_graphs"  # what TensorFlow has written
 MILLISECONDS = 1500  # that an imported graph may run: loops without end are legal
 
 
@@ -63,6 +65,7 @@ class Graphs:
 
     def __init__(self, folder: Path) -> None:
         messages = [_built(build, whole=False) for build in BUILDERS]
+        messages += [MetaGraphDef.FromString(path.read_bytes()) for path in sorted(DATA.glob("*.meta"))]
         self._texts = [to_text(message) for message in messages]
         self._texts += [to_json(message) for message in messages]
         self._bytes = [message.SerializeToString(deterministic=True) for message in messages]

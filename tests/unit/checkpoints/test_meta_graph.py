@@ -182,6 +182,13 @@ def test_a_damaged_file_is_a_clear_error(tmp_path, content):
         assert len(graph) == 0
 
 
+def test_a_saver_that_names_what_is_no_text_saves_variables_that_there_are_not(model):
+    content = read_meta_graph_file(f"{model}.meta")
+    content.collection_def["situs/saved"].bytes_list.value[:] = [b"step\nst\x9dep"]
+    with tf.Graph().as_default(), pytest.raises((OpError, LookupError, ValueError)):
+        import_meta_graph(content).restore(tf.Session(), model)
+
+
 @pytest.mark.parametrize("name", ["y:0", "nothing:0", "x", ""])
 def test_a_variable_that_is_none_is_a_clear_error(model, name):
     content = read_meta_graph_file(f"{model}.meta")

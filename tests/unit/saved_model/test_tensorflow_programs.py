@@ -8,6 +8,7 @@ words      tables: filled with tensors, from a file that was saved with it, and 
 from __future__ import annotations
 
 import json
+import os
 import shutil
 from pathlib import Path
 
@@ -171,6 +172,20 @@ def test_files_move_with_the_program(words, tmp_path):
     moved = tf.saved_model.load(str(tmp_path / "moved"))
     assert moved.text().numpy() == b"y\nx\n"
     assert plain(moved(["x"])[1]) == [1]
+
+
+@pytest.mark.parametrize("sort", ["absent", "pipe", "link"])
+def test_files_that_are_none_are_refused(tmp_path, sort):
+    shutil.copytree(SAVED / "words", tmp_path / "words")
+    path = tmp_path / "words/assets/words.txt"
+    path.unlink()
+    if sort == "pipe":
+        os.mkfifo(path)
+    elif sort == "link":
+        (tmp_path / "secret.txt").write_text("secret")
+        path.symlink_to(tmp_path / "secret.txt")
+    with pytest.raises(OpError, match="words.txt"):
+        tf.saved_model.load(str(tmp_path / "words"))
 
 
 # Damage.
