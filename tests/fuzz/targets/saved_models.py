@@ -25,7 +25,6 @@ from tests.fuzz.mutation import mutated_bytes, mutated_text
 from tests.fuzz.targets.checkpoints import _eagerly
 from tests.fuzz.targets.graphs import MILLISECONDS
 
-
 DATA = Path(__file__).parents[2] / "data" / "tensorflow_saved_models"
 OF_TENSORFLOW = ("module", "ops", "words")  # what TensorFlow has written
 
