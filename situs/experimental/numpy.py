@@ -4,3 +4,4 @@
 
 from situs._src.ops.numpy_api import finfo as finfo
 from situs._src.ops.numpy_api import select as select
+from situs._src.ops.numpy_behavior import experimental_enable_numpy_behavior as experimental_enable_numpy_behavior

@@ -95,6 +95,7 @@ _PYTHON: dict[str, tuple[str, ...]] = {
     "ops.parsing_ops": (f"{V1}.io", V1),
     "ops.ragged.ragged_tensor": (V2,),
     "ops.partitioned_variables": (V1,),
+    "ops.numpy_ops.np_config": ("situs.experimental.numpy",),
     "ops.random_ops": (f"{V1}.random", V1),
     "ops.resource_variable_ops": (V1,),
     "ops.rnn": (f"{V1}.nn",),
@@ -161,6 +162,10 @@ _PYTHON: dict[str, tuple[str, ...]] = {
 _RENAMED = {
     ("framework.config", "disable_op_determinism"): ("situs._src.runtime.eager.determinism", "relax"),
     ("framework.config", "is_op_determinism_enabled"): ("situs._src.runtime.eager.determinism", "is_required"),
+    ("ops.numpy_ops.np_config", "enable_numpy_behavior"): (
+        "situs.experimental.numpy",
+        "experimental_enable_numpy_behavior",
+    ),
     ("framework.tensor_util", "constant_value"): (V2, "get_static_value"),
     ("framework.tensor_util", "is_tf_type"): (V2, "is_tensor"),
     ("layers.utils", "constant_value"): (INSIDE, "smart_constant_value"),

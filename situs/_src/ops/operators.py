@@ -91,8 +91,40 @@ def _named(function: Function, name: str) -> Function:
     return lambda x, y: function(x, y, name=name)
 
 
+# Methods of NumPy's arrays, which tensors have after tf.experimental.numpy.experimental_enable_numpy_behavior().
+NUMPYS = {
+    "T": "tf.transpose(x)",
+    "astype": "tf.cast(x, dtype)",
+    "clip": "tf.clip_by_value(x, low, high)",
+    "flatten": "tf.reshape(x, [-1])",
+    "max": "tf.reduce_max(x)",
+    "mean": "tf.reduce_mean(x)",
+    "min": "tf.reduce_min(x)",
+    "ravel": "tf.reshape(x, [-1])",
+    "reshape": "tf.reshape(x, shape)",
+    "size": "tf.size(x)",
+    "tolist": "x.numpy().tolist()",
+    "transpose": "tf.transpose(x)",
+}
+owners: list[type] = []  # the classes that have operators
+
+
+class _Absent:
+    """Stands for one of these, and says what there is."""
+
+    def __init__(self, name: str, instead: str) -> None:
+        self._name, self._instead = name, instead
+
+    def __get__(self, tensor: object, owner: type) -> Any:
+        raise AttributeError(
+            f"{owner.__name__!r} object has no attribute {self._name!r}. Use {self._instead}; tensors have the methods "
+            "of NumPy's arrays after tf.experimental.numpy.experimental_enable_numpy_behavior()."
+        )
+
+
 def install(cls: type) -> None:
     """Gives a class the operators of tensors."""
+    owners.append(cls)
     for name, (function, reversible) in BINARY.items():
         setattr(cls, f"__{name}__", function)
         if reversible:
@@ -107,3 +139,6 @@ def _reversed(function: Function) -> Function:
 
 install(Tensor)
 install_named(SymbolicTensor)
+owners.append(SymbolicTensor)
+for _name, _instead in NUMPYS.items():
+    setattr(Tensor, _name, _Absent(_name, _instead))
