@@ -334,3 +334,14 @@ CPU0 = tf.config.list_physical_devices("CPU")[0]
 def test_settings_of_the_wrong_kind_are_refused(call, message):
     with pytest.raises(tf.errors.InvalidArgumentError, match=message):
         call()
+
+
+def test_options_of_the_graph_optimizer_are_kept(monkeypatch):
+    monkeypatch.setattr("situs._src.config.optimizer._options", {"disable_model_pruning": False})
+    optimizer = tf.config.optimizer
+    optimizer.set_experimental_options({"remapping": 1, "constant_folding": False, "other": True})
+    optimizer.set_experimental_options({"min_graph_nodes": 3})
+    wanted = {"constant_folding": False, "remapping": True, "disable_model_pruning": False, "min_graph_nodes": 3}
+    assert optimizer.get_experimental_options() == wanted  # recorded from TensorFlow
+    with pytest.raises(TypeError, match="dictionary of options"):
+        optimizer.set_experimental_options(None)
