@@ -261,8 +261,9 @@ class Choose(Node):
         self._stops = stops
 
     def start(self, binding: Binding) -> Stream:
-        """Begins an iteration of each, and of the choices."""
-        *streams, choices = [node.start(own).elements() for node, own in binding.of_inputs(self)]
+        """Begins an iteration of the choices, and of each."""
+        *inputs, last = binding.of_inputs(self)
+        choices, *streams = [node.start(own).elements() for node, own in (last, *inputs)]
         return Stream(self._chosen(streams, choices))
 
     def _chosen(self, streams: list[Iterator[Any]], choices: Iterator[Any]) -> Iterator[Any]:

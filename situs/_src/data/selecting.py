@@ -219,6 +219,7 @@ class Repeat(Transformation):
 
     def _repeated(self, items: Iterator[Any], count: int, binding: Binding) -> Iterator[Any]:
         begun = False  # whether a round had elements
+        alone = count == 1  # TensorFlow leaves such a step out
         while count:
             is_empty = True
             for item in items:
@@ -231,7 +232,7 @@ class Repeat(Transformation):
             if count:
                 binding.life.check()
                 items = self.input.start(binding).items
-        if not self._goes_on:
+        if not self._goes_on and not alone:
             self.input.pass_over(binding)  # TensorFlow begins another round, and then ends
 
     def cardinality(self, binding: Binding) -> int:

@@ -674,6 +674,9 @@ def clip_by_value(t: ArrayLike, clip_value_min: ArrayLike, clip_value_max: Array
         clip_value_max: The greatest value allowed, likewise. Where it is less than the other, the other is returned.
         name: A name for the op.
     """
+    if hasattr(type(t), "with_flat_values") and not hasattr(type(clip_value_min), "with_flat_values"):
+        rows: Any = t  # rows of different lengths stay such
+        return rows.with_flat_values(clip_by_value(rows.flat_values, clip_value_min, clip_value_max, name))
     if isinstance(t, IndexedSlices):
         return IndexedSlices(clip_by_value(t.values, clip_value_min, clip_value_max, name), t.indices, t.dense_shape)
     with Composed(name, "clip_by_value") as last:

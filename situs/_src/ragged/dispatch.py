@@ -23,7 +23,7 @@ from situs._src.base.tree import flatten
 from situs._src.ir.graph.context import control_dependencies
 from situs._src.ir.registry.op import Op, find_op
 from situs._src.ir.registry.traits import EACH_VALUE, ELEMENTWISE
-from situs._src.ops.array import broadcast_to, identity, reshape
+from situs._src.ops.array import broadcast_to, identity, reshape, squeeze, stop_gradient
 from situs._src.ops.array import shape as shape_of
 from situs._src.ops.array import size as size_of
 from situs._src.ops.cast import cast
@@ -32,19 +32,20 @@ from situs._src.ops.constant import convert_to_tensor, fill, zeros_like
 from situs._src.ops.constant import range as range_of
 from situs._src.ops.count import bincount_flat
 from situs._src.ops.cumulative import (
+    cumsum,
     unsorted_segment_max,
     unsorted_segment_min,
     unsorted_segment_prod,
     unsorted_segment_sum,
 )
 from situs._src.ops.debug import assert_equal
-from situs._src.ops.gather import gather, gather_nd
+from situs._src.ops.gather import gather, gather_nd, where
 from situs._src.ops.join import concat, tile
 from situs._src.ops.join import stack as pack
-from situs._src.ops.math import exp, minimum
+from situs._src.ops.math import exp, is_finite, log, maximum, minimum
 from situs._src.ops.nn.activation import softmax
 from situs._src.ops.rearrange import reverse
-from situs._src.ops.reduce import reduce_all, reduce_max
+from situs._src.ops.reduce import reduce_all, reduce_max, reduce_sum
 from situs._src.ops.scatter import dynamic_partition
 from situs._src.ops.static_value import get_static_value
 from situs._src.ops.strings import reduce_join, unsorted_segment_join
@@ -62,12 +63,14 @@ def _run(op: Op, inputs: tuple[Any, ...], attrs: dict[str, Any], name: str | Non
         return _SPECIAL[op.name](inputs, attrs)
     if op.name == "OneHot" and attrs.get("axis", -1) != -1:
         raise ArgumentError("The new dimension of a ragged tensor is the last one: axis=-1.")
-    if not op.traits.isdisjoint((ELEMENTWISE, EACH_VALUE)):
+    if op.name in _BY_VALUE or not op.traits.isdisjoint((ELEMENTWISE, EACH_VALUE)):
         return _each(op, inputs, attrs, name)
     raise DTypeError(
         f"{op.name} takes no RaggedTensor. Use its values, a function of tf.ragged, or rt.to_tensor(): {shown(inputs)}"
     )
 
+
+_BY_VALUE = frozenset({"AddN", "CheckNumerics", "Gelu", "Real"})  # elements in, elements out, as in ``tf.add``
 
 on_composite[RaggedTensor] = _run
 
@@ -322,8 +325,6 @@ def _in_segments(function: Callable[..., Any], values: Any, ids: Any, count: Any
     if not isinstance(values, RaggedTensor):
         return function(values, ids, count)
     lengths = values.row_lengths()
-    from situs._src.ops.math import maximum
-
     sizes = maximum(unsorted_segment_max(lengths, ids, count), cast(0, lengths.dtype))
     splits = splits_of(sizes)
     slots = gather(splits, gather(ids, values.value_rowids())) + values.positions()
@@ -459,6 +460,95 @@ def _partitioned(inputs: tuple[Any, ...], attrs: dict[str, Any]) -> Any:
     return [gathered(data, each) for each in chosen]
 
 
+def _squeeze(inputs: tuple[Any, ...], attrs: dict[str, Any]) -> Any:
+    made, rank = inputs[0], inputs[0].shape.rank
+    dims = attrs.get("squeeze_dims", ())
+    if not dims or rank is None or not all(-rank <= axis < rank for axis in dims):
+        raise ArgumentError(f"`axis` names dimensions of a ragged tensor of rank {rank}, got {dims or None}.")
+    for axis in sorted({axis % rank for axis in dims}, reverse=True):
+        made = _without(made, axis)
+    return made
+
+
+def _without(value: Any, axis: int) -> Any:
+    """A tensor without a dimension, in which every row has one element."""
+    if not isinstance(value, RaggedTensor):
+        return squeeze(value, [axis])
+    if axis > 1:
+        return value.with_values(_without(value.values, axis - 1))
+    lengths = value.row_lengths() if axis else reshape(value.nrows(), [1])
+    said = f"Only rows of one element can be left out, along dimension {axis} of {shown(value)}."
+    with control_dependencies([assert_equal(lengths, cast(1, lengths.dtype), message=said)]):
+        if axis == 1:
+            return identity(value.values) if isinstance(value.values, Tensor) else value.values
+        return value.values
+
+
+def _split(inputs: tuple[Any, ...], attrs: dict[str, Any]) -> Any:
+    value, sizes, axis = inputs if isinstance(inputs[0], RaggedTensor) else (inputs[1], None, inputs[0])
+    if get_static_value(axis) not in (0, -(value.shape.rank or 0)):
+        raise ArgumentError(f"A ragged tensor is split along its first dimension, got axis={shown(axis)}.")
+    count, rows = attrs["num_split"], value.nrows()
+    if sizes is None:
+        with control_dependencies([assert_equal(rows % count, cast(0, rows.dtype), message=f"{count} equal parts")]):
+            lengths = fill([count], rows // count)
+    else:
+        lengths = cast(convert_to_tensor(sizes), rows.dtype)
+        rest = rows - reduce_sum(maximum(lengths, cast(0, rows.dtype)))
+        lengths = where(lengths < 0, rest, lengths)
+        with control_dependencies([assert_equal(reduce_sum(lengths), rows, message="The sizes of all parts")]):
+            lengths = identity(lengths)
+    ends = cumsum(lengths)
+    return [gathered(value, range_of(ends[at] - lengths[at], ends[at])) for at in range(count)]
+
+
+def _where(inputs: tuple[Any, ...], attrs: dict[str, Any]) -> Any:
+    places = inputs[0].to_sparse()
+    return gather(places.indices, reshape(where(places.values), [-1]))
+
+
+def _gather_nd(inputs: tuple[Any, ...], attrs: dict[str, Any]) -> Any:
+    value, given = inputs
+    if not isinstance(value, RaggedTensor) or isinstance(given, RaggedTensor) or attrs.get("batch_dims"):
+        raise ArgumentError("tf.gather_nd of ragged tensors takes dense indices, and batch_dims=0.")
+    indices = cast(convert_to_tensor(given), value.row_splits.dtype)
+    depth = indices.shape[-1] if indices.shape.rank else None
+    if not depth:
+        raise ArgumentError(f"The last dimension of the indices of a ragged tensor is known, got {indices.shape}.")
+    place = indices[..., 0]
+    for number in range(1, depth):
+        if not isinstance(value, RaggedTensor):
+            rest = [indices[..., each] for each in range(number, depth)]
+            return gather_nd(value, pack([place, *rest], -1))
+        inner = indices[..., number]
+        fits = logical_and(inner >= 0, inner < gather(value.row_lengths(), place))
+        with control_dependencies([assert_equal(reduce_all(fits), True, message="indices that are in their rows")]):
+            value, place = value.values, gather(value.row_splits, place) + inner
+    return gather(value, place)
+
+
+def _cumsum(inputs: tuple[Any, ...], attrs: dict[str, Any]) -> Any:
+    rt, axis = inputs
+    if rt.ragged_rank != 1:
+        raise ArgumentError(f"cumsum takes ragged tensors with one ragged dimension, got {shown(rt)}.")
+    return RaggedTensor.from_tensor(cumsum(rt.to_tensor(), axis, **attrs), rt.row_lengths())
+
+
+def _by_segment(kind: str) -> Callable[..., Any]:
+    return lambda inputs, attrs: _in_segments(_SEGMENTS[kind], inputs[0], convert_to_tensor(inputs[1]), inputs[2])
+
+
+def _logsumexp(inputs: tuple[Any, ...], attrs: dict[str, Any]) -> Any:
+    rt, axis = inputs[0], inputs[1] if len(inputs) > 1 else None
+    highest = _reducer("Max")((rt, axis), {**attrs, "keep_dims": True})
+    highest = stop_gradient(where(is_finite(highest), highest, zeros_like(highest)))
+    total = log(_reducer("Sum")((exp(rt - highest), axis), {**attrs, "keep_dims": True})) + highest
+    if attrs.get("keep_dims"):
+        return total
+    axes = _axes(rt, axis)
+    return _squeeze((total,), {"squeeze_dims": axes}) if isinstance(total, RaggedTensor) else squeeze(total, axes)
+
+
 def _identity(inputs: tuple[Any, ...], attrs: dict[str, Any]) -> Any:
     return inputs[0]
 
@@ -492,6 +582,14 @@ _SPECIAL: dict[str, Callable[..., Any]] = {
     "Identity": _identity,
     "Tile": _tile,
     "DynamicPartition": _partitioned,
+    "Squeeze": _squeeze,
+    "Split": _split,
+    "SplitV": _split,
+    "Where": _where,
+    "GatherNd": _gather_nd,
+    "Cumsum": _cumsum,
+    "ReduceLogSumExp": _logsumexp,
+    **{f"UnsortedSegment{kind}": _by_segment(kind) for kind in _SEGMENTS},
     "DenseBincount": _bincount,
     "ReverseV2": _reverse,
     "BroadcastTo": lambda inputs, attrs: _run_shaped(find_op("BroadcastTo"), inputs, attrs, None),
@@ -572,8 +670,6 @@ def boolean_mask(data: Any, mask: Any, name: str | None = None) -> Any:
     if kept is None:
         chosen = convert_to_tensor(mask, dt.bool)
         if chosen.shape.rank == 1:
-            from situs._src.ops.gather import where
-
             return gathered(rows, reshape(where(chosen), [-1]))
         kept = RaggedTensor.from_tensor(chosen)
     rows = rows.with_flat_values(_of_the_same_rows(rows, kept))

@@ -176,3 +176,13 @@ def test_choosing_ends_with_the_last_of_the_datasets(values):
         [0, 100, 1, 101, 102, 2, 3, 103],
         [0, 100, 1, 101, 102, 2, 3, 103],
     ]
+
+
+def test_rounds_that_tensorflow_counts(values):
+    """What TensorFlow 2.21 gives: one round alone is no repetition, and choices begin before what they choose from."""
+    tf.random.set_seed(1)
+    once = Dataset.range(4).shuffle(4, seed=7).batch(1).repeat(1).map(lambda x: x[0] + 1)
+    assert [values(once) for _ in range(3)] == [[4, 2, 1, 3], [3, 1, 2, 4], [4, 3, 2, 1]]
+    ds = Dataset.range(14).shuffle(26, seed=3)
+    ds = ds.rejection_resample(lambda x: tf.cast(x % 2, tf.int32), [0.5, 0.5], seed=1).map(lambda c, x: x)
+    assert values(ds) == [10, 6, 1, 5, 8, 3, 9, 12, 0, 4, 11, 7, 13, 2]

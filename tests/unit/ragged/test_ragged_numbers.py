@@ -102,3 +102,58 @@ def test_ngrams_keep_rows_that_are_too_short_for_every_width(widths, options, ex
     words = tf.strings.split(["a", "a b", "a b c", ""])
     found = tf.strings.ngrams(words, widths, preserve_short_sequences=True, **options).to_list()
     assert [[gram.decode() for gram in row] for row in found] == expected
+
+
+def shown(value: Any) -> Any:
+    return [shown(each) for each in value] if isinstance(value, list) else plain(value)
+
+
+R, R3 = [[1.0, 2.0], [], [3.0]], [[[1.0, 2.0], [3.0]], [], [[4.0]]]
+
+
+# Recorded from TensorFlow 2.21.
+@pytest.mark.parametrize(
+    ("function", "rows", "expected"),
+    [
+        (lambda r: tf.squeeze(tf.expand_dims(r, 1), 1), R, R),
+        (lambda r: tf.squeeze(tf.expand_dims(tf.expand_dims(r, 0), 2), [0, 2]), R, R),
+        (lambda r: tf.squeeze(tf.expand_dims(r, -1), [-1]), R3, R3),
+        (lambda r: tf.split(r, [1, 2], 0), R3, [[[[1.0, 2.0], [3.0]]], [[], [[4.0]]]]),
+        (lambda r: tf.split(r, 3), R, [[[1.0, 2.0]], [[]], [[3.0]]]),
+        (lambda r: tf.where(r > 1.5), R, [[0, 1], [2, 0]]),
+        (lambda r: tf.where(r > 1.5), R3, [[0, 0, 1], [0, 1, 0], [2, 0, 0]]),
+        (lambda r: tf.gather_nd(r, [[0, 1], [2, 0]]), R3, [[3.0], [4.0]]),
+        (lambda r: tf.gather_nd(r, [[0, 1, 0], [2, 0, 0]]), R3, [3.0, 4.0]),
+        (lambda r: tf.cumsum(r, 1, reverse=True), R, [[3.0, 2.0], [], [3.0]]),
+        (lambda r: tf.cumsum(r, 1, exclusive=True), R, [[0.0, 1.0], [], [0.0]]),
+        (lambda r: tf.math.unsorted_segment_sum(r, [1, 0, 1], 2), R3, [[], [[5.0, 2.0], [3.0]]]),
+        (lambda r: tf.math.unsorted_segment_max(r, [1, 0, 1], 3), R, [[], [3.0, 2.0], []]),
+        (lambda r: tf.clip_by_value(r, 1.5, 2.5), R, [[1.5, 2.0], [], [2.5]]),
+        (lambda r: tf.saturate_cast(r * 100, tf.int8), R, [[100, 127], [], [127]]),
+        (lambda r: tf.add_n([r, r, r * 2]), R, [[4.0, 8.0], [], [12.0]]),
+        (lambda r: tf.debugging.check_numerics(r, "rows"), R, R),
+    ],
+)
+def test_functions_of_dense_tensors_take_ragged_ones(function, rows, expected):
+    assert shown(function(tf.ragged.constant(rows))) == expected
+
+
+def test_logarithms_of_sums_of_powers():
+    rows = tf.ragged.constant([[100.0, 200.0], [], [3.0]])
+    np.testing.assert_allclose(tf.reduce_logsumexp(rows, 1), [200.0, -np.inf, 3.0])
+    np.testing.assert_allclose(tf.reduce_logsumexp(rows, 1, keepdims=True), [[200.0], [-np.inf], [3.0]])
+    np.testing.assert_allclose(tf.reduce_logsumexp(tf.ragged.constant([[1.0], [1.0, 2.0]])), np.log(2 * np.e + np.e**2))
+    np.testing.assert_allclose(tf.nn.gelu(rows).flat_values, [100.0, 200.0, 2.99595], rtol=1e-5)
+
+
+def test_no_element_of_another_row():
+    rows = tf.ragged.constant(R)
+    for wrong in ([[1, 0]], [[0, 2]], [[0, -1]]):
+        with pytest.raises(tf.errors.InvalidArgumentError):
+            tf.gather_nd(rows, wrong)
+    with pytest.raises(tf.errors.InvalidArgumentError):
+        tf.squeeze(rows, 1)
+    with pytest.raises((ValueError, tf.errors.InvalidArgumentError)):
+        tf.split(rows, 2)
+    with pytest.raises(ValueError, match="axis"):
+        tf.squeeze(rows)
