@@ -56,9 +56,12 @@ def load() -> ModuleType:
         finder.take_name()
         sys.meta_path.insert(0, finder)
     os.environ["KERAS_BACKEND"] = "tensorflow"
+    is_older = "situs.compat.v1" in sys.modules
     with _tensorflow_2(finder):
         found = importlib.import_module(_KERAS)
         importlib.import_module("keras.src.utils.module_utils").tensorflow.initialize()
+    if not is_older and "situs.compat" in sys.modules:
+        vars(sys.modules["situs.compat"]).pop("v1", None)  # Keras has imported it: the program has not asked for it yet
     optimizers = importlib.import_module("keras.src.optimizers")
     optimizers.get = taking_older(optimizers.get, found)  # type: ignore[attr-defined]
     return found

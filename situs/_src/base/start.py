@@ -6,6 +6,7 @@ The names are listed in ``situs/__init__.pyi`` and imported at first use. A name
 
 from __future__ import annotations
 
+import dis
 import importlib
 import sys
 from collections.abc import Callable
@@ -44,9 +45,12 @@ def attach_compat(package: str) -> tuple[Callable[[str], Any], Callable[[], list
     def find(name: str) -> Any:
         if name != "v1":
             return load(name)
-        if sys._getframe(1).f_globals.get("__name__", "").startswith("importlib"):
+        asking = sys._getframe(1)
+        if asking.f_globals.get("__name__", "").startswith("importlib"):
             raise AttributeError(name)  # Python's import system asks first, and then imports
         module = importlib.import_module("situs.compat.v1")
+        if dis.opname[asking.f_code.co_code[asking.f_lasti]] == "IMPORT_FROM":
+            return module  # ``import situs.compat.v1 as tf``, of a module that is loaded
         importlib.import_module("situs._src.v1.frontend").run_eagerly()
         return module
 
