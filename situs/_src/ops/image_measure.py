@@ -85,13 +85,11 @@ def ssim(
             if size is not None and size < filter_size:
                 raise ArgumentError(f"Images of {x.shape} are smaller than filter_size={filter_size}.")
         highest = _highest(max_val, img1)
-        channels = x.shape[-1]
-        if channels is None:
-            raise ArgumentError("ssim needs images whose number of channels is known.")
         # The weights of a window, which fall from its middle and sum to 1.
         places = np.square(np.arange(filter_size, dtype=np.float64) - (filter_size - 1) / 2)
         falling = np.exp(-0.5 * (places[:, None] + places) / (filter_sigma * filter_sigma))
-        window = constant(np.repeat((falling / falling.sum())[:, :, None, None], channels, 2), dt.float32)
+        window = constant((falling / falling.sum())[:, :, None, None], dt.float32)
+        window = tile(window, concat([[1, 1], shape_of(x)[-1:], [1]], 0))
 
         def around(values: Tensor) -> Tensor:
             batch = reshape(values, concat([[-1], shape_of(values)[-3:]], 0))

@@ -618,7 +618,7 @@ def mfccs_from_log_mel_spectrograms(log_mel_spectrograms: Any, name: str | None 
         if not given.shape.rank:
             raise ArgumentError(f"mfccs_from_log_mel_spectrograms takes a tensor with bands, got shape {given.shape}.")
         bands = _size(given, -1)
-        if bands == 0:
+        if isinstance(bands, int) and bands == 0:
             raise ArgumentError("num_mel_bins must be positive. Got: 0")
         count = cast(convert_to_tensor(bands), given.dtype)
         return multiply(dct(given, type=2), constant(1.0, given.dtype) / sqrt(count * 2.0), name=last)

@@ -129,3 +129,17 @@ def test_labels_of_a_higher_rank_than_the_logits_are_taken_row_by_row():
     np.testing.assert_allclose(eager, expected, rtol=1e-5)
     with pytest.raises(tf.errors.InvalidArgumentError, match="broadcastable"):
         tf.nn.softmax_cross_entropy_with_logits(np.ones([2, 2, 3], np.float32), np.ones([3, 3], np.float32))
+
+
+def test_how_alike_images_are_of_which_nothing_but_the_rank_is_known():
+    def alike(x):
+        return v1.image.ssim(x, x * x, 1.0, filter_size=5)
+
+    wanted = tf.image.ssim(BATCH, BATCH * BATCH, 1.0, filter_size=5).numpy()
+    np.testing.assert_allclose(_run(alike, [None] * 4, BATCH)[1], wanted, rtol=1e-5)
+
+
+def test_cepstral_coefficients_of_any_number_of_bands():
+    wanted = tf.signal.mfccs_from_log_mel_spectrograms(IMAGE).numpy()
+    found = _run(v1.signal.mfccs_from_log_mel_spectrograms, [None] * 3, IMAGE)[1]
+    np.testing.assert_allclose(found, wanted, rtol=1e-5, atol=1e-6)
