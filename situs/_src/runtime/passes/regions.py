@@ -74,16 +74,9 @@ class Layout:
         dtype = str(self.dtype).removeprefix("torch.")
         return f"{dtype} of shape {tuple(self.shape)} with strides {self.stride} on {self.device}"
 
-    def is_like(self, other: Layout) -> bool:
-        """Whether elements are where they are in another layout: the stride of a size of one says nothing."""
-        if self == other:
-            return True
-        same = self.shape == other.shape and self.dtype == other.dtype and self.device == other.device
-        return same and are_like(self.shape, self.stride, other.stride)
-
 
 def are_like(shape: Sequence[int], strides: Sequence[int], others: Sequence[int]) -> bool:
-    """Whether two tensors of a shape have their elements at the same places."""
+    """Whether elements lie at the same places with two strides: that of a size of one says nothing."""
     return all(size < 2 or a == b for size, a, b in zip(shape, strides, others, strict=True))
 
 

@@ -101,6 +101,7 @@ class CompiledRegion:
         self._in_trial = in_trial
         self._trials: tuple[list[float], list[float]] = [], []
         self._shared: list[int] = []  # the results that alias other memory, and must not
+        self._strides_made: dict[int, tuple[int, ...]] = {}  # of results that have others compiled, those they need
         self._failures = 0
 
     @property
@@ -159,6 +160,8 @@ class CompiledRegion:
             return self._alone(None, *values)
         for place in self._shared:
             made[place] = made[place].clone()
+        for place, strides in self._strides_made.items():
+            made[place] = _laid_out(made[place], strides)
         return self._with_states(made, values)
 
     def _made(self, values: Sequence[Any]) -> list[Any] | None:
@@ -224,6 +227,11 @@ class CompiledRegion:
         difference = self._difference(values, before, own, made, [(p, after[p], compared[p]) for p in self._changed])
         if difference:
             self._drop(f"compiled, it gave other results: {difference}")
+        self._strides_made = {
+            n: usual.stride()
+            for n, (usual, new) in enumerate(zip(own, made, strict=True))
+            if not are_like(usual.shape, usual.stride(), new.stride())
+        }
         self._shared = _not_own(made, compared, own, [_held(value) for value in values[: self._count]])
         self._is_compared = True
         return results
@@ -251,9 +259,8 @@ class CompiledRegion:
         again: list[torch.Tensor] | None = None
         nudged: list[torch.Tensor] | None = None
         for number, (name, old, usual, new) in enumerate(pairs):
-            wanted, got = layout_of(usual), layout_of(new)
-            if wanted is None or got is None or not got.is_like(wanted):
-                return f"{got} in the place of {wanted}"
+            if (usual.shape, usual.dtype, usual.device) != (new.shape, new.dtype, new.device):
+                return f"{layout_of(new)} in the place of {layout_of(usual)}"
             allowed, found = self._tolerance(usual.dtype), moved_apart(old, usual, new)
             if found > allowed and before:  # another thread may have changed variables meanwhile
                 again = again or self._made_alone(values, before, lambda value: value)
@@ -368,6 +375,13 @@ def moved_apart(before: torch.Tensor | None, usual: torch.Tensor, new: torch.Ten
     lost = 4 * torch.finfo(usual.dtype).eps * float(one.abs().max())
     rest, moved = float((one - other).abs().max()) - lost, float((one - old).abs().max())
     return 0.0 if rest <= 0 else rest / moved if moved else float("inf")
+
+
+def _laid_out(value: torch.Tensor, strides: tuple[int, ...]) -> torch.Tensor:
+    """The same elements with the strides that kernels give them, for which what follows is compiled."""
+    if 0 in strides:  # elements that are one in memory
+        return value
+    return torch.empty_strided(value.shape, strides, dtype=value.dtype, device=value.device).copy_(value)
 
 
 def _held(value: Any) -> Any:
