@@ -43,6 +43,8 @@ VERSION = 1
 SAMPLES = 3  # of one key: the last ones, each of which is a mean over the operations of a step
 LARGEST_FILE = 2**26  # bytes
 LONGEST_NAME = 1000  # characters
+LARGEST = 1e18  # seconds, bytes or steps that a file may name
+LAST_MOMENT = 2.5e11  # in unix time, which dates can show
 MOST = 200_000  # keys in one file
 
 
@@ -355,6 +357,7 @@ def _mapping(value: object, what: str) -> Mapping[str, object]:
 
 
 def _number(value: object, what: str) -> float:
-    if isinstance(value, bool) or not isinstance(value, (int, float)) or not math.isfinite(value) or value < 0:
-        raise ValueError(f"{what} should be a number of at least 0")
+    most = LAST_MOMENT if what == "at" else LARGEST
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 <= value <= most:
+        raise ValueError(f"{what} should be a number of at least 0 and at most {most:g}")
     return float(value)

@@ -108,6 +108,9 @@ BROKEN = {
     "a time that is text": changed(kinds={KIND: {"f": {"s": {"seconds": ["1"], "steps": 1, "bytes": 1, "at": 0}}}}),
     "no times": changed(kinds={KIND: {"f": {"s": {"seconds": [], "steps": 1, "bytes": 1, "at": 0}}}}),
     "infinite": changed(links={"a": {"latency": 1e999, "per_byte": 0, "at": 0}}),
+    "longer than a number holds": changed(links={"a": {"latency": 10**400, "per_byte": 0, "at": 0}}),
+    "too long to add up": changed(kinds={KIND: {"f": {"s": {"seconds": [1e308], "steps": 1, "bytes": 1, "at": 0}}}}),
+    "a moment that no date shows": changed(links={"a": {"latency": 1, "per_byte": 0, "at": 1e300}}),
     "deep": "[" * 100_000,
 }
 
