@@ -10,7 +10,8 @@ name the workers concerned:
     a worker that           is detected                                                 error
     did not start           after SITUS_WORKERS_START seconds                           DeadlineExceededError
     was killed              its connections break: within a second                      UnavailableError
-    hangs                   no heartbeat for SITUS_WORKERS_SILENT seconds               UnavailableError
+    hangs                   no heartbeat for SITUS_WORKERS_SILENT seconds,              UnavailableError
+                            or the store that it hosts is as long silent
     left, and is needed     at once; not an error if nothing needs it                   UnavailableError
     does not join           SITUS_WORKERS_WAIT or the options' seconds in one call      DeadlineExceededError
 
@@ -110,6 +111,8 @@ class Watch(threading.Thread):
         self.state = ""
         self._suspects = self._has_suspected = False
         self._silent = settings.workers_silent()
+        self._answers = 0  # of the store: how often it has been read
+        self._looked = 0, 0.0, 0.0  # by `look`: at how many of them, when, and how long there were no more
         self._beats = 0
         self._changed = locks.event()
         self._ended = locks.event()
@@ -146,11 +149,29 @@ class Watch(threading.Thread):
                 last = now
                 self._send()
                 self._read(self._store.multi_get(keys), now)
+                self._answers += 1
                 self._changed.wait(BEAT_SECONDS)
                 self._changed.clear()
         except RuntimeError as error:  # of the store: PyTorch has no narrower one for all of its versions
             if not self._ended.is_set():
                 self._lost(error)
+
+    def look(self) -> None:
+        """Notices a store that is silent, for which this thread waits itself; to be called again and again by others.
+
+        Time in which nobody looks does not count: this process may have been suspended.
+        """
+        now = time.monotonic()
+        answers, before, silence = self._looked
+        if not self._answers or answers != self._answers or not self.is_alive():
+            self._looked = self._answers, now, 0.0
+            return
+        silence += min(now - before, SUSPECT_SECONDS)
+        self._looked = answers, now, silence
+        if silence > self._silent:
+            how = f"no sign of life for {silence:.1f} s: it is frozen, or cannot be reached"
+            for number in [0] if self._hosts_store and self._rank else self._others:
+                self.gone.setdefault(number, f"the store at which the workers meet answers no more, {how}")
 
     def _send(self) -> None:
         self._beats += 1
@@ -407,6 +428,7 @@ class Workers:
 
     def _missing(self) -> str:
         """The workers that will not take part in this call: dead ones, and those that left before it."""
+        self._watch.look()
         parts = [f"{self.members[number]} is gone ({how})" for number, how in sorted(self._watch.gone.items())]
         for number, sign in sorted(self._watch.signs.items()):
             if sign.state == "left" and sign.calls < self._watch.calls:

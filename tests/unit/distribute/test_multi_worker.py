@@ -311,13 +311,17 @@ def test_a_worker_that_is_killed(start_workers: StartWorkers, victim: int) -> No
             assert when - killed < 30.0  # by broken connections: within a second if nothing else runs
 
 
-def test_a_worker_that_is_frozen(start_workers: StartWorkers) -> None:
+@pytest.mark.parametrize("victim", [0, 1])
+def test_a_worker_that_is_frozen(start_workers: StartWorkers, victim: int) -> None:
+    """Also the one that hosts the store: the other waits neither for it nor for the time limit of the start."""
     workers = start_workers(STEPS, 2, SITUS_WORKERS_SILENT="1.5")
-    workers[1].wait_for("stepping")
-    workers[1].send(signal.SIGSTOP)
-    assert workers[0].wait() == 0
-    message = failed(workers[0].printed())[1]
-    assert "/job:worker/task:1 (" in message.partition("could not go on")[2]
+    workers[victim].wait_for("stepping")
+    workers[victim].send(signal.SIGSTOP)
+    other = workers[1 - victim]
+    assert other.wait() == 0
+    message = failed(other.printed())[1]
+    assert message.startswith("UnavailableError")
+    assert f"/job:worker/task:{victim} (" in message.partition("could not go on")[2]
     assert "frozen" in message
 
 
