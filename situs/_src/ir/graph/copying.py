@@ -82,7 +82,6 @@ class Copier:
         self._graph, self._look, self._renamed, self._devices = graph, look, renamed, devices
         self._tensors: dict[int, SymbolicTensor] = {}  # by the ids of tensors, which their graph keeps
         self._nodes: dict[Operation, Operation] = {}
-        self._names: dict[str, str] = {}
         self._inner: dict[FunctionGraph, tuple[FunctionGraph, Copier]] = {}
         self._held: dict[Operation, tuple[int, ...]] = {}  # what the originals that hold graphs looked like
 
@@ -119,14 +118,13 @@ class Copier:
         attrs = node.attrs if attributes is None else attributes(node)
         if graphs:
             attrs = {name: self._attr(value) for name, value in attrs.items()}
-        name = self._renamed(node.name)
-        made = Operation(self._graph, node.op_def, name, self._args(node.args), attrs, node.types, node.made_at)
-        for number, tensor in enumerate(node.outputs):
-            copied = SymbolicTensor(made, number, tensor._dtype, tensor._shape, tensor.is_ref)
-            made.outputs.append(copied)
-            self._tensors[id(tensor)] = copied
+        tensors = self._tensors
+        known = tensors.get
+        args = tuple([self._arg(arg) if (found := known(id(arg))) is None else found for arg in node.args])
+        made = node.like(self._graph, self._renamed(node.name), args, attrs)
+        for tensor, copied in zip(node.outputs, made.outputs, strict=True):
+            tensors[id(tensor)] = copied
         self._nodes[node] = made
-        self._names[node.name] = name
         if graphs:
             order = [self._inner[graph][1] for graph in graphs]
             made.residuals = [self._residual(each, order) for each in node.residuals]
@@ -135,7 +133,7 @@ class Copier:
             made.control_inputs = [self._nodes.get(other, other) for other in node.control_inputs]
         made.device = self._devices.get(node.device, node.device)
         if node.colocated_with:
-            made.colocated_with = tuple(sorted(self._companion(node.graph, other) for other in node.colocated_with))
+            made.colocated_with = tuple(sorted([self._companion(node.graph, other) for other in node.colocated_with]))
             if made.colocated_with == node.colocated_with:
                 made.device = node.device
         if node.graph.gradient_names and node in node.graph.gradient_names:
@@ -144,15 +142,11 @@ class Copier:
 
     def _companion(self, graph: Graph, name: str) -> str:
         """The name of the operation that a copy is colocated with, from that of the original."""
-        found = self._names.get(name)
+        node = graph.get_operation_by_name(name)
+        found = self._nodes.get(node)
         if found is None:
-            node = graph.get_operation_by_name(name)
-            found = name if node.op_def.traits.isdisjoint(OUTSIDE) else self.tensor(node.outputs[0]).op.name
-            self._names[name] = found
-        return found
-
-    def _args(self, args: tuple[Any, ...]) -> tuple[Any, ...]:
-        return tuple([self._arg(arg) for arg in args])
+            return name if node.op_def.traits.isdisjoint(OUTSIDE) else self.tensor(node.outputs[0]).op.name
+        return found.name
 
     def _arg(self, arg: Any) -> Any:
         if isinstance(arg, SymbolicTensor):

@@ -136,7 +136,11 @@ class Graph(Collections):
         node.index = len(self._operations)
         self._operations.append(node)
         self._by_name[node.name] = node
-        for producer in {tensor.op for tensor in node.inputs}:
+        inputs = node.inputs
+        if len(inputs) == 1:
+            inputs[0].op.consumers.append(node)
+            return
+        for producer in {tensor.op for tensor in inputs}:
             producer.consumers.append(node)
 
     def add_copies(self, copies: Iterable[Operation]) -> None:

@@ -95,6 +95,29 @@ class Operation:
         self.consumers: list[Operation] = []  # the users of its results
         self.followers: list[Operation] = []  # operations with a control dependency on it
 
+    def like(self, graph: Graph, name: str, args: tuple[Any, ...], attrs: Mapping[str, Any]) -> Operation:
+        """An operation with other inputs, and results like those of this one; not added to the graph yet."""
+        made = object.__new__(Operation)
+        made.graph = graph
+        made.op_def = self.op_def
+        made.type = self.type
+        made.name = name
+        made.args = args
+        made.attrs = attrs
+        made.types = self.types
+        made.made_at = self.made_at
+        made.inputs = tuple(tensors_in(args))
+        made.outputs = [each.like(made) for each in self.outputs]
+        made.residuals = []
+        made.control_inputs = []
+        made.colocated_with = ()
+        made.device = ""
+        made.index = -1
+        made.serial = next(_serials)
+        made.consumers = []
+        made.followers = []
+        return made
+
     @property
     def traceback(self) -> traceback.StackSummary:
         """Where the program created it: the innermost frames outside Situs, outermost first."""

@@ -44,6 +44,16 @@ class SymbolicTensor(Tensor):
         self._dtype = dtype
         self._shape = ShapeInGraph(shape) if op.graph.has_dimensions else shape
 
+    def like(self, op: Operation) -> SymbolicTensor:
+        """The same result of an operation that is like this one's, in a graph of the same dialect."""
+        made = object.__new__(SymbolicTensor)
+        made.op = op
+        made.value_index = self.value_index
+        made.is_ref = self.is_ref
+        made._dtype = self._dtype
+        made._shape = self._shape
+        return made
+
     @property
     def name(self) -> str:
         """The name of the operation and the number of the result: ``MatMul:0``."""
