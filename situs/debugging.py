@@ -2,6 +2,9 @@
 
 # Written by scripts/write_api.py: edit what the engine exports instead.
 
+from situs._src.base.tracebacks import disable_traceback_filtering as disable_traceback_filtering
+from situs._src.base.tracebacks import enable_traceback_filtering as enable_traceback_filtering
+from situs._src.base.tracebacks import is_traceback_filtering_enabled as is_traceback_filtering_enabled
 from situs._src.ops.debug import Assert as Assert
 from situs._src.ops.debug import assert_all_finite as assert_all_finite
 from situs._src.ops.debug import assert_equal as assert_equal

@@ -222,6 +222,42 @@ def test_a_missing_name_is_told_with_its_line_and_what_to_do(tmp_path):
     assert found["asked_for"] == ["tensorflow.lite.Interpreter"]
 
 
+def test_a_slip_of_the_pen_is_told(tmp_path):
+    status, _, said = situs_run(tmp_path, "import tensorflow as tf\ntf.nn.sofmax([1.0])\n")
+    assert status == 1
+    assert "did you mean tf.nn.softmax?" in said
+
+
+FAILING = """
+import tensorflow as tf
+
+@tf.function
+def step(x):
+    return tf.matmul(x, tf.ones([3, 3]))
+
+{}
+step(tf.ones([2, 2]))
+"""
+
+
+def test_an_operation_is_told_by_the_lines_of_the_program(tmp_path):
+    function = "f = tf.function(lambda x, n: tf.reshape(x, [n, -1]))"
+    _, _, said = situs_run(tmp_path, f"import tensorflow as tf\n{function}\nf(tf.ones([6]), tf.constant(4))\n")
+    assert "Operation 'Reshape' was made at:" in said
+    assert "program.py" in said
+    assert "runpy" not in said
+
+
+def test_an_error_is_told_by_the_lines_of_the_program(tmp_path):
+    status, _, said = situs_run(tmp_path, FAILING.format(""))
+    assert status == 1
+    assert "ValueError: Matrix size-incompatible" in said
+    assert "return tf.matmul(x, tf.ones([3, 3]))" in said
+    assert "_src" not in said
+    _, _, said = situs_run(tmp_path, FAILING.format("tf.debugging.disable_traceback_filtering()"))
+    assert "_src" in said
+
+
 def test_a_missing_module_is_told(tmp_path):
     status, _, said = situs_run(tmp_path, "from tensorflow.python.tpu import tpu_feed\n")
     assert status == 1

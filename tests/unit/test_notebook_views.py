@@ -154,3 +154,10 @@ def test_a_picture_is_an_image_with_nothing_that_runs():
 
 def test_characters_that_no_document_may_hold_are_replaced():
     assert html.escaped("a\x00b") == "a�b"
+
+
+def test_a_very_long_text_is_cut():
+    (cell,) = read(tf.constant("<" * 5_000)).cells
+    assert len(cell) < 1_100
+    assert cell.startswith("b'<<<")
+    assert cell.endswith("characters)")

@@ -10,7 +10,8 @@ import ast
 import importlib
 import json
 import tokenize
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from difflib import get_close_matches
 from pathlib import Path
 from types import ModuleType
 from typing import TypeVar
@@ -163,6 +164,19 @@ def lacking(source: str, top: ModuleType) -> dict[str, int]:
     _noted.clear()  # what was asked for here, no program has asked for
     _noted.update(dict.fromkeys(before))
     return dict(sorted(found.items(), key=lambda each: each[1]))
+
+
+def alike(lacks: Iterable[str], top: ModuleType) -> list[str]:
+    """Names that there are, and that names which there are not may stand for by a slip of the pen."""
+    found = []
+    for name in lacks:
+        space, _, last = name.rpartition(".")
+        value: object = top
+        for part in space.split(".") if space else ():
+            value = getattr(value, part, None)
+        known = [each for each in dir(value) if not each.startswith("_")]
+        found += [".".join(filter(None, (space, each))) for each in get_close_matches(last, known, 1, 0.8)]
+    return found
 
 
 def _is_module(name: str) -> bool:

@@ -14,6 +14,7 @@ from base64 import b64encode
 from collections.abc import Iterable, Sequence
 from html import escape
 
+LONGEST = 1000  # characters of a cell
 _NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
@@ -34,7 +35,7 @@ def table(titles: Sequence[str], rows: Iterable[Sequence[str]], caption: str = "
     right = set(numbers)
     parts = ["<table>"]
     if caption:
-        parts.append(f'<caption style="text-align:left">{escaped(caption)}</caption>')
+        parts.append(f'<caption style="text-align:left;white-space:nowrap">{escaped(caption)}</caption>')
     if titles:
         parts.append(_row("th", titles, ["left"] * len(titles)))
     for row in rows:
@@ -56,6 +57,11 @@ def picture(svg: str, title: str) -> str:
 
 def _row(tag: str, cells: Iterable[str], sides: Iterable[str]) -> str:
     shown = (
-        f'<{tag} style="text-align:{side}">{escaped(cell)}</{tag}>' for cell, side in zip(cells, sides, strict=True)
+        f'<{tag} style="text-align:{side}">{escaped(_cut(cell))}</{tag}>'
+        for cell, side in zip(cells, sides, strict=True)
     )
     return f"<tr>{''.join(shown)}</tr>"
+
+
+def _cut(cell: str) -> str:
+    return cell if len(cell) <= LONGEST else f"{cell[:LONGEST]} ... ({len(cell):,} characters)"

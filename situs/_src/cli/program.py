@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from types import TracebackType
 
+from situs._src.base import tracebacks
 from situs._src.base.errors import ArgumentError, NotFoundError, shown
 
 
@@ -73,7 +74,7 @@ def run(
         return _status(ended.code)
     except BaseException as error:  # an interruption too
         error.__traceback__ = _from_program(error, path)
-        traceback.print_exception(error)
+        traceback.print_exception(type(error), error, tracebacks.shown(error))
         # As Python does: who is called at the end of the process, such as a worker that leaves others, finds it there.
         sys.last_type, sys.last_value, sys.last_traceback = type(error), error, error.__traceback__
         if explain is not None and (text := explain(error)):

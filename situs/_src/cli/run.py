@@ -113,6 +113,7 @@ def _explained(error: BaseException, path: str, source: str, dialect: str, top: 
         shown = [f"tf.{name} (line {line})" for name, line in list(lacks.items())[:10]]
         more = f" and {len(lacks) - 10} more" if len(lacks) > 10 else ""
         lines.append(f"  names of the program that are not there: {', '.join(shown)}{more}")
+        lines += [f"  did you mean tf.{name}?" for name in missing.alike(lacks, top)[:3]]
     lines.append(f"  it was run as a program of TensorFlow {dialect[1:]}; --dialect v1 or v2 says otherwise")
     lines.append("  situs run --missing FILE writes the list, to send to the project")
     return "\n".join(lines)

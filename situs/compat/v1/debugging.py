@@ -2,6 +2,9 @@
 
 # Written by scripts/write_api.py: edit what the engine exports instead.
 
+from situs._src.base.tracebacks import disable_traceback_filtering as disable_traceback_filtering
+from situs._src.base.tracebacks import enable_traceback_filtering as enable_traceback_filtering
+from situs._src.base.tracebacks import is_traceback_filtering_enabled as is_traceback_filtering_enabled
 from situs._src.ops.checks import is_non_decreasing as is_non_decreasing
 from situs._src.ops.checks import is_strictly_increasing as is_strictly_increasing
 from situs._src.ops.debug import Assert as Assert

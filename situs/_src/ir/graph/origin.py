@@ -16,6 +16,7 @@ from types import CodeType, FrameType
 
 _PACKAGE = str(Path(__file__).parents[3]) + os.sep  # situs, with its public modules
 _KERAS = f"{os.sep}site-packages{os.sep}keras{os.sep}"
+_RUNPY = "<frozen runpy>"
 _DEPTH = 4
 _ENGINE = f"{__name__.partition('.')[0]}._src."
 _module_at: Callable[[int], str | None] | None = getattr(sys, "_getframemodulename", None)  # from Python 3.12 on
@@ -38,6 +39,8 @@ def origin() -> Origin:
         if ours is None:
             ours = is_ours(code)
         if not ours:
+            if code.co_filename == _RUNPY:
+                break  # the program begins here, under `situs run` or `python -m`
             frames.append((code, frame.f_lineno))
         frame = frame.f_back
     return tuple(frames)
