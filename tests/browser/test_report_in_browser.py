@@ -230,6 +230,36 @@ def test_two_reports_are_side_by_side(shown):
     assert page.run("document.querySelector('h1').textContent") == "after"
 
 
+def test_two_programs_of_other_file_names_are_compared_line_by_line(shown):
+    reports = [small(), small()]
+    for report, name in zip(reports, ("before.py", "after.py"), strict=True):
+        report["program"]["name"] = name
+        for row in report["totals"]:
+            row["line"] = f"{name}:{row['line'].rpartition(':')[2]}"
+    page = shown(*reports)
+    rows = "[...document.querySelectorAll('#compare-ops tbody tr')]"
+    calls = page.run(f"{rows}.map(each => [3, 4].map(at => each.cells[at].textContent))")
+    assert calls
+    assert all(a == b for a, b in calls)
+
+
+def test_everything_that_can_be_pressed_has_a_name(shown):
+    page = shown(small(), small())
+    nameless = "each => !each.textContent.trim() && !each.ariaLabel"
+    assert page.run(f"[...document.querySelectorAll('button')].filter({nameless}).length") == 0
+    timelines = page.run("[...document.querySelectorAll('canvas[role=application]')].map(each => each.ariaLabel)")
+    assert len(set(timelines)) == len(timelines)
+
+
+def test_what_is_very_long_is_cut(shown):
+    data = small()
+    data["program"]["error"]["message"] = "x" * 3_000
+    data["idle"][0]["text"] = "y" * 3_000
+    page = shown(data)
+    assert page.run("document.querySelector('.error').firstChild.nextSibling.textContent.length") <= 401
+    assert page.run("Math.max(...[...document.querySelectorAll('td')].map(each => each.textContent.length))") < 200
+
+
 @pytest.mark.parametrize(("width", "dark"), [(390, False), (1280, True)])
 def test_it_fits_a_phone_and_the_dark(shown, width, dark):
     page = shown(small(), width=width, height=844, dark=dark)

@@ -22,11 +22,11 @@ situs.compareView = (first, second) => {
   const ours = situs.figures(first), theirs = situs.figures(second);
   const change = (a, b) => (a === b ? "same" : a === 0 ? "new" : `${b > a ? "+" : "−"}${Math.abs((100 * (b - a)) / a).toFixed(Math.abs(b - a) < a / 10 ? 1 : 0)} %`);
   const figures = situs.table("compare-figures", "Figures of both", [
-    { title: "", value: (row) => row.name }, { title: "A", number: true, value: (row) => row.a, show: (row) => row.text(row.a) },
+    { title: "figure", value: (row) => row.name }, { title: "A", number: true, value: (row) => row.a, show: (row) => row.text(row.a) },
     { title: "B", number: true, value: (row) => row.b, show: (row) => row.text(row.b) },
     { title: "B against A", number: true, value: (row) => (row.a ? row.b / row.a : 0), show: (row) => el("span", { class: row.b < row.a ? "better" : row.b > row.a ? "worse" : "muted" }, change(row.a, row.b)) },
   ], ours.map((each, at) => ({ name: each.name, a: each.value, b: theirs[at].value, text: each.text })));
-  const lines = [first, second].map((report) => new situs.Timeline(report, { end, bare: true }));
+  const lines = [first, second].map((report, at) => new situs.Timeline(report, { end, bare: true, name: "AB"[at] }));
   lines.forEach((line, at) => { line.onView = ([from, to]) => lines[1 - at].show(from, to, true); });
   const rows = new Map();
   /* Lines of the program itself are the same in both, whatever its file is called. */

@@ -26,7 +26,7 @@ situs.Timeline = class {
   build(options) {
     const el = situs.el;
     this.canvas = el("canvas", { tabindex: "0", role: "application", "aria-roledescription": "timeline",
-      "aria-label": `Timeline of ${situs.plural(this.report.size, "event")} in ${situs.plural(this.rows.length, "row")}. Arrow keys move, plus and minus zoom, N and P go through what was found, Enter shows the event, Home shows all. The table of ops below has the same in rows.` });
+      "aria-label": `Timeline${options.name ? ` ${options.name},` : ""} of ${situs.plural(this.report.size, "event")} in ${situs.plural(this.rows.length, "row")}. Arrow keys move, plus and minus zoom, N and P go through what was found, Enter shows the event, Home shows all. The table of ops below has the same in rows.` });
     this.labels = el("div", { class: "lanes", "aria-hidden": "true" }, el("div", { class: "lane-head" }), this.rows.map((row) =>
       el("div", { class: "lane", title: row.name }, row.name && el("span", { class: "chip", style: { background: situs.colour(this.report, row.device) } }), el("span", {}, row.name))));
     this.status = el("span", { class: "muted", role: "status" });
