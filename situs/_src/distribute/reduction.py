@@ -14,7 +14,7 @@ from typing import Any
 
 from situs._src.base.devices.scope import device
 from situs._src.base.dtype import float64
-from situs._src.base.errors import ArgumentError
+from situs._src.base.errors import ArgumentError, InvalidArgumentError
 from situs._src.base.export import export
 from situs._src.base.tensor import read
 from situs._src.ops.array import identity, size
@@ -47,6 +47,12 @@ def as_reduce_op(given: Any) -> ReduceOp:
         return ReduceOp(given)
     except ValueError:
         raise ArgumentError(f"{given!r} is not a valid ReduceOp: it is SUM or MEAN.") from None
+
+
+UNEQUAL = (
+    "These are the values of the replicas, which are reduced. A batch of fewer rows than there are replicas leaves some "
+    "of them without any: use larger batches, or drop_remainder=True."
+)
 
 
 @export("distribute.CrossDeviceOps")
@@ -116,7 +122,13 @@ def summed(values: Sequence[Any]) -> Any:
             rows, places = [s.values for s in slices], [s.indices for s in slices]
             return IndexedSlices(concat(rows, 0), concat(places, 0), slices[0]._dense_shape)
     tensors = [convert_to_tensor(read(value)) for value in values]
-    return identity(tensors[0]) if len(tensors) == 1 else add_n(tensors)
+    if len(tensors) == 1:
+        return identity(tensors[0])
+    try:
+        return add_n(tensors)
+    except InvalidArgumentError as error:
+        error.add_note(UNEQUAL)
+        raise
 
 
 def bytes_of(value: Any) -> int | None:

@@ -615,3 +615,10 @@ def test_replicas_do_not_change_a_central_variable_without_aggregation() -> None
         strategy.run(lambda: v.assign_add(tf.constant(1.0)))
     v.assign(3.0)
     assert float(v) == 3.0
+
+
+def test_a_replica_without_rows_is_told_when_values_are_reduced(strategy: Any) -> None:
+    batch = next(iter(strategy.experimental_distribute_dataset(tf.data.Dataset.range(1).batch(1))))
+    with pytest.raises(errors.InvalidArgumentError, match=r"\[1\] != input 1: \[0\]") as caught:
+        strategy.reduce("SUM", batch, axis=None)
+    assert "fewer rows than there are replicas" in caught.value.__notes__[0]
