@@ -50,8 +50,8 @@ def as_reduce_op(given: Any) -> ReduceOp:
 
 
 UNEQUAL = (
-    "These are the values of the replicas, which are reduced. A batch of fewer rows than there are replicas leaves some "
-    "of them without any: use larger batches, or drop_remainder=True."
+    "These are the values of the replicas, which are reduced. A batch of fewer rows than there are replicas leaves "
+    "some of them without any: use larger batches, or drop_remainder=True."
 )
 
 
