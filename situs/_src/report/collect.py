@@ -50,6 +50,7 @@ NODES = 60_000  # of all graphs together
 ROWS = 2_000  # soft placements, refusals, traces
 
 # What an event is.
+LONG_NOTING = 1_000_000  # nanoseconds
 OP, COPY, COLLECTIVE_OP, HOST_CALL, RUN, TRACE = KINDS = ("op", "copy", "collective", "host call", "run", "trace")
 
 
@@ -143,6 +144,7 @@ class Collector:
         self.compiled: dict[int, Compiled] = {}
         self.threads: dict[int, str] = {}
         self.runs = 0
+        self.noting: deque[tuple[int, int]] = deque(maxlen=tail)  # when the report itself kept the program waiting
         self._nodes = 0
 
     @property
@@ -398,6 +400,10 @@ class Hub:
                 self._note(whole, Span(device, start, end, whole_of.stamp, stamp(device)), (collector,))
             if ways and graph >= 0:
                 collector.compiled[graph] = Compiled(graph, [(node.name, way) for node, way in ways.items()])
+        noted = now()
+        if noted - end >= LONG_NOTING:
+            for collector, _ in graphs:
+                collector.noting.append((end, noted))
 
     def _facts(self, plan: Plan) -> _PlanFacts:
         facts = self._plans.get(plan)

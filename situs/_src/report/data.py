@@ -32,7 +32,7 @@ import json
 import linecache
 import platform
 from bisect import bisect_right
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -145,7 +145,7 @@ def as_data(
         "kinds": list(KINDS),
         "waits": {"event": [event for event, _ in waits], "for": [first for _, first in waits]},
         "critical": path,
-        "idle": [_idle(each, events, runs, place_of, begin) for each in idle],
+        "idle": [_idle(each, events, runs, place_of, begin, collected.noting) for each in idle],
         "memory": [_memory(each, place_of, begin) for each in held],
         "graphs": graphs,
         "totals": _totals(collected, place_of),
@@ -314,7 +314,12 @@ def _analysed(
 
 
 def _idle(
-    idle: Idle, events: Sequence[Event], runs: Sequence[Event], place_of: dict[str, int], begin: int
+    idle: Idle,
+    events: Sequence[Event],
+    runs: Sequence[Event],
+    place_of: dict[str, int],
+    begin: int,
+    noting: Iterable[tuple[int, int]],
 ) -> dict[str, Any]:
     return {
         "device": place_of.get(idle.device, -1),
@@ -323,13 +328,18 @@ def _idle(
         "cause": idle.cause,
         "by_data": idle.by_data,
         "next": idle.next,
-        "text": _idle_text(idle, events, runs),
+        "text": _idle_text(idle, events, runs, noting),
     }
 
 
-def _idle_text(idle: Idle, events: Sequence[Event], runs: Sequence[Event]) -> str:
+def _idle_text(
+    idle: Idle, events: Sequence[Event], runs: Sequence[Event], noting: Iterable[tuple[int, int]] = ()
+) -> str:
     """Why a device waited, in words; `runs` are in the order of their starts."""
     if idle.cause < 0:
+        noted = sum(max(min(end, idle.end) - max(start, idle.start), 0) for start, end in noting)
+        if noted >= (idle.end - idle.start) / 2:
+            return "this report was noting the calls of a run"
         after = events[idle.late]
         place = bisect_right(runs, after.start, key=lambda run: run.start) - 1
         if place >= 0 and runs[place].end >= after.end:  # what ended the wait is part of a run

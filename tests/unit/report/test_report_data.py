@@ -63,6 +63,16 @@ def test_a_wait_for_a_run_is_told_by_where_it_was_asked_for():
     ]
 
 
+def test_a_wait_for_the_report_itself_is_no_wait_for_the_program():
+    collector = Collector()
+    op = Event(0, "op", "a", "A", "GPU:0", "", 1, 0, 1_000, 8, "model.py:1", "", "", ())
+    collector.add(op)
+    collector.add(op._replace(number=1, start=100_000, end=101_000))
+    collector.noting.append((2_000, 90_000))
+    (idle,) = as_data(About("noting", ended=101_000), collector, [])["idle"]
+    assert idle["text"] == "this report was noting the calls of a run"
+
+
 def test_what_is_saved_is_read_again(tmp_path):
     with tf.report(tmp_path / "a.json") as report:
         tf.negative(tf.ones([2]))

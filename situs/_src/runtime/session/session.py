@@ -180,8 +180,8 @@ class BaseSession:
     def _prepare(self, structure: object, feed_dict: Mapping[Any, Any]) -> Prepared:
         if not len(self._graph):
             raise StateError(
-                "The Session graph is empty. Add operations to the graph before calling run(). It is the graph that was "
-                "the default one when the session was made; Session(graph=...) takes another."
+                "The Session graph is empty. Add operations to the graph before calling run(). It is the graph "
+                "that was the default one when the session was made; Session(graph=...) takes another."
             )
         feeds = feed_tensors(self._graph, feed_dict)
         fetches = Fetches(self._graph, structure)
