@@ -119,7 +119,7 @@ def test_what_programs_import_from_the_inside(run_python):
         "from tensorflow.contrib.rnn.python.ops.core_rnn_cell import _linear\n"
         "from tensorflow.python.framework import smart_cond, tensor_shape\n"
         "from tensorflow.python.layers import utils as others\n"
-        "from tensorflow.python.ops import lookup_ops\n"
+        "from tensorflow.python.ops import gen_math_ops, gen_nn_ops, lookup_ops\n"
         "from tensorflow.python.training.moving_averages import assign_moving_average\n"
         "assert batch_norm is inner.batch_norm is tf.contrib.layers.batch_norm\n"
         "assert utils.smart_cond(True, lambda: 1, lambda: 2) == others.smart_cond(1, lambda: 1, lambda: 2) == 1\n"
@@ -128,10 +128,12 @@ def test_what_programs_import_from_the_inside(run_python):
         "print(tensor_shape.scalar(), tensor_shape.matrix(2, None), tensor_shape.unknown_shape(rank=1))\n"
         "y = _linear([tf.ones([2, 3]), tf.ones([2, 1])], 5, True, kernel_initializer=tf.ones_initializer())\n"
         "chosen = smart_cond.smart_cond(tf.placeholder_with_default(True, []), lambda: y[0, 0], lambda: 2.0)\n"
+        "four = gen_math_ops.mul(gen_nn_ops._relu([[-1.0, 2.0]]), y=[[2.0, 2.0]], name='four')\n"
+        "assert four.op.name == 'four' and four.op.type == 'Mul'\n"
         "table = lookup_ops.index_table_from_tensor(tf.constant(['a', 'b']), default_value=-1)\n"
         "with tf.Session() as session:\n"
         "    session.run([tf.global_variables_initializer(), tf.tables_initializer()])\n"
-        "    print(session.run([y[1], chosen, table.lookup(tf.constant(['b', 'x']))]))\n"
+        "    print(session.run([y[1], chosen, four[0, 1], table.lookup(tf.constant(['b', 'x']))]))\n"
         "try:\n"
         "    from tensorflow.contrib.layers.python.layers import nothing\n"
         "except ImportError as error:\n"
@@ -139,7 +141,7 @@ def test_what_programs_import_from_the_inside(run_python):
     )
     assert found.splitlines() == [
         "() (2, ?) (?,)",
-        "[array([4., 4., 4., 4., 4.], dtype=float32), np.float32(4.0), array([ 1, -1])]",
+        "[array([4., 4., 4., 4., 4.], dtype=float32), np.float32(4.0), np.float32(4.0), array([ 1, -1])]",
         "cannot import name 'nothing' from 'tensorflow.contrib.layers.python.layers' (unknown location)",
     ]
 

@@ -11,11 +11,18 @@ own functions there are the public ones, under the same names.
 
 from __future__ import annotations
 
+import functools
 import importlib
+import re
+from collections.abc import Callable
 from types import ModuleType
 from typing import Any
 
 from situs._src.as_tensorflow import missing
+from situs._src.base.errors import DTypeError
+from situs._src.ir.registry.op import Op, all_ops, find_op
+from situs._src.ops.by_keyword import by_keyword
+from situs._src.v1.frontend import builds
 
 V1, V2 = "situs.compat.v1", "situs"
 INSIDE = "situs._src.as_tensorflow.inside"  # names that are public nowhere
@@ -233,6 +240,8 @@ def module(name: str) -> ModuleType | None:
 
 
 def _python(name: str, below: str) -> ModuleType | None:
+    if re.fullmatch(r"ops\.gen_\w+_ops", below):
+        return _Generated(name)
     if below in _PYTHON:
         return _Looked(name, below, _PYTHON[below])
     if below in _PACKAGES:
@@ -286,6 +295,41 @@ class _Package(ModuleType):
             return importlib.import_module(f"{self.__name__}.{name}")
         except ModuleNotFoundError:
             raise missing.note(AttributeError(missing.name_text(self.__name__, name), name=name, obj=self)) from None
+
+
+class _Generated(ModuleType):
+    """A module like ``gen_nn_ops``: each op as a function of its inputs, in order or by name, and its attributes."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(name, f"TensorFlow's {name}: ops as functions.")
+        self.__path__: list[str] = []
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        found = _ops_by_plain_names().get(name.replace("_", "").lower())
+        if found is None:
+            raise missing.note(AttributeError(missing.name_text(self.__name__, name), name=name, obj=self))
+        setattr(self, name, made := builds(_in_order(found)))
+        return made
+
+
+@functools.cache
+def _ops_by_plain_names() -> dict[str, Op]:
+    find_op("Identity")  # which declares them all
+    return {name.lower(): op for name, op in all_ops().items()}
+
+
+def _in_order(op: Op) -> Callable[..., Any]:
+    names = [arg.name for arg in op.inputs]
+
+    def call(*args: Any, **kwargs: Any) -> Any:
+        if len(args) > len(names):
+            raise DTypeError(f"{op.name} takes {', '.join(names)} in order; give its attributes by name.")
+        return by_keyword(op)(**dict(zip(names, args, strict=False)), **kwargs)
+
+    call.__name__ = op.name
+    return call
 
 
 class _Looked(ModuleType):
