@@ -36,6 +36,12 @@ from situs._src.ops.linalg import adjoint as adjoint
 from situs._src.ops.linalg import cross as cross
 from situs._src.ops.linalg import matmul as matmul
 from situs._src.ops.linalg import matvec as matvec
+from situs._src.ops.linear_operators import LinearOperator as LinearOperator
+from situs._src.ops.linear_operators import LinearOperatorDiag as LinearOperatorDiag
+from situs._src.ops.linear_operators import LinearOperatorFullMatrix as LinearOperatorFullMatrix
+from situs._src.ops.linear_operators import LinearOperatorIdentity as LinearOperatorIdentity
+from situs._src.ops.linear_operators import LinearOperatorLowerTriangular as LinearOperatorLowerTriangular
+from situs._src.ops.linear_operators import LinearOperatorScaledIdentity as LinearOperatorScaledIdentity
 from situs._src.ops.nn.normalize import l2_normalize as l2_normalize
 from situs._src.ops.norms import global_norm as global_norm
 from situs._src.ops.norms import norm as norm

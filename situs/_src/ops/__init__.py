@@ -26,6 +26,7 @@ from situs._src.ops import (  # noqa: F401
     indexing,
     join,
     linalg,
+    linear_operators,
     math,
     nn,
     norms,
