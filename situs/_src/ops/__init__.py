@@ -43,6 +43,7 @@ from situs._src.ops import (  # noqa: F401
     scatter,
     search,
     signal,
+    sparse_segments,
     stateless,
     strings,
     table,

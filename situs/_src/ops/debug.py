@@ -18,7 +18,7 @@ from situs._src.base import dtype as dt
 from situs._src.base.devices import scope
 from situs._src.base.devices.scope import here
 from situs._src.base.dtype import FLOATING, NUMERIC, DType, as_dtype
-from situs._src.base.errors import ArgumentError, DTypeError, InvalidArgumentError, shown
+from situs._src.base.errors import ArgumentError, DTypeError, FailedPreconditionError, InvalidArgumentError, shown
 from situs._src.base.export import export
 from situs._src.base.shapes import TensorShape
 from situs._src.base.tensor import Tensor, is_tensor, read
@@ -486,6 +486,26 @@ def check_numerics(tensor: Any, message: str, name: str | None = None) -> Tensor
         InvalidArgumentError: there is an infinity or a NaN in it.
     """
     return _check_numerics(tensor, message=as_word(message, "message"), name=name)
+
+
+@export(v1="add_check_numerics_ops")
+def add_check_numerics_ops() -> Operation | None:
+    """An operation that checks the numbers of all tensors of the graph so far, one after the other.
+
+    Raises:
+        RuntimeError: ops are not being added to a graph.
+    """
+    graph = here.graph
+    if graph is None:
+        said = "add_check_numerics_ops() is for graphs; where ops run at once, call tf.debugging.check_numerics."
+        raise FailedPreconditionError(said)
+    checked: list[Any] = []
+    for operation in graph.get_operations():
+        for number, output in enumerate(operation.outputs):
+            if output.dtype in FLOATING and not output.is_ref:
+                with graph.control_dependencies(checked):
+                    checked = [check_numerics(output, f"{operation.name}:{number}")]
+    return group(*checked)
 
 
 @export("debugging.assert_all_finite", v1=())

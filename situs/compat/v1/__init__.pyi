@@ -164,6 +164,7 @@ from situs._src.ops.cumulative import unsorted_segment_prod as unsorted_segment_
 from situs._src.ops.cumulative import unsorted_segment_sqrt_n as unsorted_segment_sqrt_n
 from situs._src.ops.cumulative import unsorted_segment_sum as unsorted_segment_sum
 from situs._src.ops.debug import Assert as Assert
+from situs._src.ops.debug import add_check_numerics_ops as add_check_numerics_ops
 from situs._src.ops.debug import assert_all_finite_v1 as verify_tensor_all_finite
 from situs._src.ops.debug import assert_equal_v1 as assert_equal
 from situs._src.ops.debug import assert_greater_equal_v1 as assert_greater_equal
@@ -396,6 +397,9 @@ from situs._src.ops.slices import IndexedSlices as IndexedSlices
 from situs._src.ops.slices import IndexedSlicesValue as IndexedSlicesValue
 from situs._src.ops.spaced import linspace as lin_space
 from situs._src.ops.spaced import linspace as linspace
+from situs._src.ops.sparse_segments import sparse_segment_mean as sparse_segment_mean
+from situs._src.ops.sparse_segments import sparse_segment_sqrt_n as sparse_segment_sqrt_n
+from situs._src.ops.sparse_segments import sparse_segment_sum as sparse_segment_sum
 from situs._src.ops.static_value import get_static_value as get_static_value
 from situs._src.ops.strings import as_string as as_string
 from situs._src.ops.strings import decode_base64 as decode_base64

@@ -394,3 +394,13 @@ def test_a_scalar_and_a_vector_of_one_element_have_the_same_shape():
     debug.assert_shapes([(one, (1,)), (scalar, (1,))])
     with pytest.raises(ValueError, match=r"dimension 0 must have size 1\.  Received size 2"):
         debug.assert_shapes([(c([1.0, 2.0]), ())])
+
+
+def test_add_check_numerics_ops_checks_all_that_is_there():
+    with v1.Graph().as_default(), v1.Session() as session:
+        x = v1.placeholder(v1.float32, [], name="x")
+        v1.cast(v1.log(x, name="y"), v1.int32)
+        checks = v1.add_check_numerics_ops()
+        session.run(checks, {x: 1.0})
+        with pytest.raises(InvalidArgumentError, match="y:0"):
+            session.run(checks, {x: -1.0})
