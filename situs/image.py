@@ -39,6 +39,7 @@ from situs._src.ops.image_flip import rot90 as rot90
 from situs._src.ops.image_flip import stateless_random_flip_left_right as stateless_random_flip_left_right
 from situs._src.ops.image_flip import stateless_random_flip_up_down as stateless_random_flip_up_down
 from situs._src.ops.image_flip import transpose_image as transpose
+from situs._src.ops.image_glimpse import extract_glimpse as extract_glimpse
 from situs._src.ops.image_hsv import adjust_gamma as adjust_gamma
 from situs._src.ops.image_hsv import adjust_hue as adjust_hue
 from situs._src.ops.image_hsv import adjust_saturation as adjust_saturation
@@ -56,6 +57,7 @@ from situs._src.ops.image_measure import image_gradients as image_gradients
 from situs._src.ops.image_measure import psnr as psnr
 from situs._src.ops.image_measure import sobel_edges as sobel_edges
 from situs._src.ops.image_measure import ssim as ssim
+from situs._src.ops.image_measure import ssim_multiscale as ssim_multiscale
 from situs._src.ops.image_measure import total_variation as total_variation
 from situs._src.ops.image_resize import ResizeMethod as ResizeMethod
 from situs._src.ops.image_resize import resize as resize
@@ -63,6 +65,10 @@ from situs._src.ops.image_sampling import sample_distorted_bounding_box as sampl
 from situs._src.ops.image_sampling import (
     stateless_sample_distorted_bounding_box as stateless_sample_distorted_bounding_box,
 )
+from situs._src.ops.image_suppression import combined_non_max_suppression as combined_non_max_suppression
+from situs._src.ops.image_suppression import non_max_suppression_overlaps as non_max_suppression_overlaps
+from situs._src.ops.image_suppression import non_max_suppression_padded as non_max_suppression_padded
+from situs._src.ops.image_suppression import non_max_suppression_with_scores as non_max_suppression_with_scores
 from situs._src.ops.image_window import crop_and_resize as crop_and_resize
 from situs._src.ops.image_window import extract_patches as extract_patches
 from situs._src.ops.image_window import non_max_suppression as non_max_suppression

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -11,18 +12,22 @@ from situs._src.base.errors import ArgumentError
 from situs._src.base.export import export
 from situs._src.base.tensor import Tensor
 from situs._src.base.typing import ArrayLike
+from situs._src.ir.graph.tensor import SymbolicTensor
 from situs._src.ops.array import reshape
 from situs._src.ops.array import shape as shape_of
 from situs._src.ops.cast import cast
 from situs._src.ops.constant import constant, convert_to_tensor
 from situs._src.ops.image_color import convert_image_dtype
 from situs._src.ops.image_shape import with_batch
-from situs._src.ops.join import concat, pad, tile
+from situs._src.ops.join import concat, pad, stack, tile
 from situs._src.ops.math import abs as magnitude
 from situs._src.ops.math import log, square, squared_difference
+from situs._src.ops.math import pow as power
 from situs._src.ops.naming import Composed
+from situs._src.ops.nn.activation import relu
 from situs._src.ops.nn.depthwise import depthwise_conv2d
-from situs._src.ops.reduce import reduce_mean, reduce_sum
+from situs._src.ops.nn.pool import avg_pool2d
+from situs._src.ops.reduce import reduce_mean, reduce_prod, reduce_sum
 
 
 def _both(a: object, b: object) -> tuple[Tensor, Tensor]:
@@ -80,29 +85,86 @@ def ssim(
         return_index_map: Whether to return the similarity around every pixel.
     """
     with Composed(None, "SSIM"):
-        x, y = _both(img1, img2)
-        for size in (*x.shape.as_list()[-3:-1],):
-            if size is not None and size < filter_size:
-                raise ArgumentError(f"Images of {x.shape} are smaller than filter_size={filter_size}.")
-        highest = _highest(max_val, img1)
-        # The weights of a window, which fall from its middle and sum to 1.
-        places = np.square(np.arange(filter_size, dtype=np.float64) - (filter_size - 1) / 2)
-        falling = np.exp(-0.5 * (places[:, None] + places) / (filter_sigma * filter_sigma))
-        window = constant((falling / falling.sum())[:, :, None, None], dt.float32)
-        window = tile(window, concat([[1, 1], shape_of(x)[-1:], [1]], 0))
-
-        def around(values: Tensor) -> Tensor:
-            batch = reshape(values, concat([[-1], shape_of(values)[-3:]], 0))
-            made = depthwise_conv2d(batch, window, [1, 1, 1, 1], "VALID")
-            return reshape(made, concat([shape_of(values)[:-3], shape_of(made)[1:]], 0))
-
-        first, second = square(k1 * highest), square(k2 * highest)
-        mean_x, mean_y = around(x), around(y)
-        product, squares = mean_x * mean_y * 2.0, square(mean_x) + square(mean_y)
-        brightness = (product + first) / (squares + first)
-        both, each = around(x * y) * 2.0, around(square(x) + square(y))
-        alike = brightness * ((both - product + second) / (each - squares + second))
+        alike, _ = _similarity(*_both(img1, img2), _highest(max_val, img1), filter_size, filter_sigma, k1, k2)
         return reduce_mean(alike, -1) if return_index_map else reduce_mean(reduce_mean(alike, [-3, -2]), -1)
+
+
+def _similarity(
+    x: Tensor, y: Tensor, highest: Tensor, filter_size: int, filter_sigma: float, k1: float, k2: float
+) -> tuple[Tensor, Tensor]:
+    """How alike two images are around every pixel, and how alike they are but for their brightness."""
+    for size in x.shape.as_list()[-3:-1]:
+        if size is not None and size < filter_size:
+            raise ArgumentError(f"Images of {x.shape} are smaller than filter_size={filter_size}.")
+    # The weights of a window, which fall from its middle and sum to 1.
+    places = np.square(np.arange(filter_size, dtype=np.float64) - (filter_size - 1) / 2)
+    falling = np.exp(-0.5 * (places[:, None] + places) / (filter_sigma * filter_sigma))
+    window = constant((falling / falling.sum())[:, :, None, None], dt.float32)
+    window = tile(window, concat([[1, 1], shape_of(x)[-1:], [1]], 0))
+
+    def around(values: Tensor) -> Tensor:
+        batch = reshape(values, concat([[-1], shape_of(values)[-3:]], 0))
+        made = depthwise_conv2d(batch, window, [1, 1, 1, 1], "VALID")
+        return reshape(made, concat([shape_of(values)[:-3], shape_of(made)[1:]], 0))
+
+    first, second = square(k1 * highest), square(k2 * highest)
+    mean_x, mean_y = around(x), around(y)
+    product, squares = mean_x * mean_y * 2.0, square(mean_x) + square(mean_y)
+    brightness = (product + first) / (squares + first)
+    both, each = around(x * y) * 2.0, around(square(x) + square(y))
+    structure = (both - product + second) / (each - squares + second)
+    return brightness * structure, structure
+
+
+_SCALES = (0.0448, 0.2856, 0.3001, 0.2363, 0.1333)
+
+
+@export("image.ssim_multiscale")
+def ssim_multiscale(
+    img1: ArrayLike,
+    img2: ArrayLike,
+    max_val: ArrayLike,
+    power_factors: Sequence[float] = _SCALES,
+    filter_size: int = 11,
+    filter_sigma: float = 1.5,
+    k1: float = 0.01,
+    k2: float = 0.03,
+) -> Tensor:
+    """The structural similarity of images at several scales: 1 for those that are the same.
+
+    Args:
+        img1: A batch of images.
+        img2: Others.
+        max_val: The difference between the highest and the lowest value that pixels may have.
+        power_factors: What each scale counts; every scale but the first has images of half the size.
+        filter_size: The size of the window that is compared.
+        filter_sigma: How fast weights fall from the middle of the window.
+        k1: What keeps the comparison of means stable.
+        k2: What keeps the comparison of variances stable.
+    """
+    with Composed(None, "MS-SSIM"):
+        x, y = _both(img1, img2)
+        highest, parts = _highest(max_val, img1), list[Tensor]()
+        for scale in range(len(power_factors)):
+            if scale:
+                x, y = _halved(x), _halved(y)
+            alike, structure = _similarity(x, y, highest, filter_size, filter_sigma, k1, k2)
+            last = scale == len(power_factors) - 1
+            parts.append(relu(reduce_mean(alike if last else structure, [-3, -2])))
+        return reduce_mean(reduce_prod(power(stack(parts, -1), list(power_factors)), -1), -1)
+
+
+def _halved(images: Tensor) -> Tensor:
+    """Images of half the size, where an odd last row or column counts twice."""
+    batch = reshape(images, concat([[-1], shape_of(images)[-3:]], 0))
+    spare = shape_of(batch)[1:3] % 2
+    even = pad(batch, [[0, 0], [0, spare[0]], [0, spare[1]], [0, 0]], "SYMMETRIC")
+    made = avg_pool2d(even, 2, 2, "VALID")
+    made = reshape(made, concat([shape_of(images)[:-3], shape_of(made)[1:]], 0))
+    if isinstance(made, SymbolicTensor) and images.shape.rank is not None:
+        half = [None if size is None else (size + 1) // 2 for size in images.shape.as_list()[-3:-1]]
+        made.set_shape(images.shape[:-3].concatenate([*half, images.shape[-1]]))
+    return made
 
 
 @export("image.total_variation")

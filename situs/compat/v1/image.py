@@ -37,6 +37,7 @@ from situs._src.ops.image_flip import random_flip_up_down as random_flip_up_down
 from situs._src.ops.image_flip import rot90 as rot90
 from situs._src.ops.image_flip import transpose_image as transpose
 from situs._src.ops.image_flip import transpose_image as transpose_image
+from situs._src.ops.image_glimpse import extract_glimpse_v1 as extract_glimpse
 from situs._src.ops.image_hsv import adjust_gamma as adjust_gamma
 from situs._src.ops.image_hsv import adjust_hue as adjust_hue
 from situs._src.ops.image_hsv import adjust_saturation as adjust_saturation
@@ -52,6 +53,7 @@ from situs._src.ops.image_measure import image_gradients as image_gradients
 from situs._src.ops.image_measure import psnr as psnr
 from situs._src.ops.image_measure import sobel_edges as sobel_edges
 from situs._src.ops.image_measure import ssim as ssim
+from situs._src.ops.image_measure import ssim_multiscale as ssim_multiscale
 from situs._src.ops.image_measure import total_variation as total_variation
 from situs._src.ops.image_resize import ResizeMethodV1 as ResizeMethod
 from situs._src.ops.image_resize import resize_bilinear as resize_bilinear
@@ -59,6 +61,10 @@ from situs._src.ops.image_resize import resize_images as resize
 from situs._src.ops.image_resize import resize_images as resize_images
 from situs._src.ops.image_resize import resize_nearest_neighbor as resize_nearest_neighbor
 from situs._src.ops.image_sampling import sample_distorted_bounding_box_v1 as sample_distorted_bounding_box
+from situs._src.ops.image_suppression import combined_non_max_suppression as combined_non_max_suppression
+from situs._src.ops.image_suppression import non_max_suppression_overlaps as non_max_suppression_overlaps
+from situs._src.ops.image_suppression import non_max_suppression_padded as non_max_suppression_padded
+from situs._src.ops.image_suppression import non_max_suppression_with_scores as non_max_suppression_with_scores
 from situs._src.ops.image_window import crop_and_resize_v1 as crop_and_resize
 from situs._src.ops.image_window import extract_image_patches as extract_image_patches
 from situs._src.ops.image_window import extract_patches as extract_patches

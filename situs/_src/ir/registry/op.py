@@ -357,6 +357,8 @@ _DECLARING = (
     "situs._src.variables.scatter_ops",
     "situs._src.ops.image_resize",
     "situs._src.ops.image_filter",
+    "situs._src.ops.image_glimpse",
+    "situs._src.ops.image_suppression",
     "situs._src.ops.image_window",
     "situs._src.ops.image_boxes",
     "situs._src.ops.image_sampling",
