@@ -58,6 +58,7 @@ NAMESPACES = {
     "experimental": "what may still change.",
     "experimental.numpy": "names of NumPy on tensors, as far as Keras uses them.",
     "experimental.dlpack": "tensors shared with other libraries without a copy.",
+    "experimental.extension_type": "the fields of extension types.",
     "extend": "ops and kernels of your own. ``docs/extending.md`` shows how.",
     "feature_column": "how columns of a table become the inputs of a network.",
     "image": "what needs no image decoding.",

@@ -364,6 +364,7 @@ def _constructor_of_spec(own: Callable[..., None]) -> Callable[..., None]:
     return init
 
 
+@export("experimental.ExtensionTypeSpec")
 class ExtensionTypeSpec(TypeSpec):
     """The spec of a value: for each field, the specs of its tensors, and the rest unchanged."""
 
@@ -476,6 +477,12 @@ def _filled(part: Any, leaves: Iterator[Any]) -> Any:
     if isinstance(part, tuple):
         return tuple([_filled(inner, leaves) for inner in part])
     return _Frozen({key: _filled(inner, leaves) for key, inner in part.items()}) if isinstance(part, _Frozen) else part
+
+
+@export("experimental.extension_type.as_dict")
+def as_dict(value: ExtensionType) -> dict[str, Any]:
+    """The fields of a value by name; values in fields stay as they are."""
+    return {field.name: getattr(value, field.name) for field in type(value)._fields()}
 
 
 @export("experimental.BatchableExtensionType")
