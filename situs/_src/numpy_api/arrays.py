@@ -39,6 +39,9 @@ def _has_tensor(value: Any) -> bool:
 
 def promoted(*values: Any) -> list[Tensor]:
     """Values as tensors of the dtype that they have together."""
+    first = values[0].dtype if isinstance(values[0], Tensor) else None
+    if all(isinstance(value, Tensor) and value.dtype is first for value in values):
+        return [*values]
     dtype = result_type(*values)
     return [to_tensor(value, dtype) for value in values]
 

@@ -20,6 +20,7 @@ from situs._src.numpy_api.arrays import ones_like as ones_like
 from situs._src.numpy_api.arrays import tri as tri
 from situs._src.numpy_api.arrays import zeros as zeros
 from situs._src.numpy_api.arrays import zeros_like as zeros_like
+from situs._src.numpy_api.behaviour import experimental_enable_numpy_behavior as experimental_enable_numpy_behavior
 from situs._src.numpy_api.comparing import allclose as allclose
 from situs._src.numpy_api.comparing import array_equal as array_equal
 from situs._src.numpy_api.comparing import equal as equal
