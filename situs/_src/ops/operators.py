@@ -106,7 +106,6 @@ NUMPYS = {
     "tolist": "x.numpy().tolist()",
     "transpose": "tf.transpose(x)",
 }
-owners: list[type] = []  # the classes that have operators
 
 
 class _Absent:
@@ -124,7 +123,6 @@ class _Absent:
 
 def install(cls: type) -> None:
     """Gives a class the operators of tensors."""
-    owners.append(cls)
     for name, (function, reversible) in BINARY.items():
         setattr(cls, f"__{name}__", function)
         if reversible:
@@ -139,6 +137,5 @@ def _reversed(function: Function) -> Function:
 
 install(Tensor)
 install_named(SymbolicTensor)
-owners.append(SymbolicTensor)
 for _name, _instead in NUMPYS.items():
     setattr(Tensor, _name, _Absent(_name, _instead))
