@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from situs._src.base.dtype import DType, int32
+from situs._src.base.dtype import DType, float64, int32
 from situs._src.base.errors import ArgumentError
 from situs._src.base.export import export
 from situs._src.base.tensor import Tensor, is_tensor
@@ -49,7 +49,7 @@ def promoted(*values: Any) -> list[Tensor]:
 def to_float(value: Any) -> Tensor:
     """A tensor of floating-point or complex numbers: integers and booleans become floats."""
     x = to_tensor(value)
-    return x if x.dtype.is_floating or x.dtype.is_complex else cast(x, default_float())
+    return x if x.dtype.is_floating or x.dtype.is_complex else cast(x, float64)
 
 
 def known(value: Any) -> Any:
@@ -246,7 +246,7 @@ def tri(
 ) -> Tensor:
     """A matrix with ones on and below a diagonal."""
     columns = N if M is None else M
-    return constants.constant(np.tri(N, columns, k), wanted(dtype) or default_float())
+    return constants.constant(np.tri(N, columns, k), wanted(dtype) or float64)
 
 
 @export("experimental.numpy.arange")

@@ -98,7 +98,7 @@ def wanted(dtype: Any) -> DType | None:
 
 
 def default_float() -> DType:
-    """The dtype of Python's floats."""
+    """The dtype of Python's floats where none is asked for. What integers become, such as means, is float64 always."""
     return as_dtype("float32" if Preference.float32 else "float64")
 
 
@@ -139,7 +139,7 @@ def _leaves(value: Any) -> Iterator[Any]:
 
 def _asked(value: Any) -> Any:
     """What NumPy is asked about in place of a value."""
-    if isinstance(value, numbers.Number) and not isinstance(value, np.generic):
+    if isinstance(value, numbers.Number):
         if Preference.float32 and isinstance(value, float):
             return np.float32(value)
         return np.complex64(value) if Preference.float32 and isinstance(value, complex) else value

@@ -8,13 +8,13 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from situs._src.base.dtype import as_dtype, int8
+from situs._src.base.dtype import as_dtype, float64, int8
 from situs._src.base.errors import ArgumentError
 from situs._src.base.export import export
 from situs._src.base.tensor import Tensor
 from situs._src.base.typing import ArrayLike
 from situs._src.numpy_api.arrays import promoted, to_float, to_tensor
-from situs._src.numpy_api.dtypes import default_float, result_type
+from situs._src.numpy_api.dtypes import result_type
 from situs._src.ops import array as shapes
 from situs._src.ops import compare, constant, loop, reduce, spaced
 from situs._src.ops import math as m
@@ -88,7 +88,7 @@ def _like(x: Tensor, number: float) -> Tensor:
 
 def _quotient(x: Tensor, y: Tensor) -> Tensor:
     if x.dtype.is_bool:
-        x, y = cast(x, default_float()), cast(y, default_float())
+        x, y = cast(x, float64), cast(y, float64)
     return m.truediv(x, y)
 
 
@@ -380,7 +380,7 @@ def _spaced(start: Any, stop: Any, num: int, endpoint: bool, axis: int, dtype: A
 
 def _space_dtype(*ends: Any) -> Any:
     found = result_type(*ends, 1.0)
-    return found if found.is_floating or found.is_complex else default_float()
+    return found if found.is_floating or found.is_complex else float64
 
 
 @export("experimental.numpy.linspace")

@@ -6,13 +6,13 @@ from typing import Any
 
 import numpy as np
 
-from situs._src.base.dtype import int32, int64
+from situs._src.base.dtype import float64, int32, int64
 from situs._src.base.errors import ArgumentError, shown
 from situs._src.base.export import export
 from situs._src.base.tensor import Tensor
 from situs._src.base.typing import ArrayLike, DTypeLike
 from situs._src.numpy_api.arrays import to_tensor
-from situs._src.numpy_api.dtypes import default_float, wanted
+from situs._src.numpy_api.dtypes import wanted
 from situs._src.ops import array as shapes
 from situs._src.ops import random as numbers
 from situs._src.ops import seeds
@@ -41,7 +41,7 @@ def seed(s: Any) -> None:
 @export("experimental.numpy.random.standard_normal")
 def standard_normal(size: Any = None) -> Tensor:
     """Numbers of the standard normal distribution."""
-    return numbers.normal(_sizes(size), dtype=default_float())
+    return numbers.normal(_sizes(size), dtype=float64)
 
 
 @export("experimental.numpy.random.randn")
@@ -53,10 +53,10 @@ def randn(*args: int) -> Tensor:
 @export("experimental.numpy.random.uniform")
 def uniform(low: ArrayLike = 0.0, high: ArrayLike = 1.0, size: Any = None) -> Tensor:
     """Numbers between `low` and `high`, which broadcast."""
-    lower, upper = to_tensor(low, default_float()), to_tensor(high, default_float())
+    lower, upper = to_tensor(low, float64), to_tensor(high, float64)
     if size is None:
         size = shapes.broadcast_dynamic_shape(shapes.shape(lower), shapes.shape(upper))
-    return numbers.uniform(_sizes(size), lower, upper, dtype=default_float())
+    return numbers.uniform(_sizes(size), lower, upper, dtype=float64)
 
 
 @export("experimental.numpy.random.random")

@@ -7,14 +7,14 @@ from typing import Any
 
 import numpy as np
 
-from situs._src.base.dtype import DType, as_dtype, int64, uint64
+from situs._src.base.dtype import DType, as_dtype, float64, int64, uint64
 from situs._src.base.dtype import bool as bool_
 from situs._src.base.errors import ArgumentError, shown
 from situs._src.base.export import export
 from situs._src.base.tensor import Tensor
 from situs._src.base.typing import ArrayLike, DTypeLike
 from situs._src.numpy_api.arrays import at_least, to_float, to_tensor
-from situs._src.numpy_api.dtypes import default_float, result_type, wanted
+from situs._src.numpy_api.dtypes import result_type, wanted
 from situs._src.numpy_api.elementwise import isnan
 from situs._src.numpy_api.shaping import ravel
 from situs._src.ops import array as shapes
@@ -271,4 +271,4 @@ def average(a: ArrayLike, axis: int | None = None, weights: ArrayLike | None = N
 
 def _weighted(x: Tensor, weights: Any) -> DType:
     is_inexact = x.dtype.is_floating or x.dtype.is_complex
-    return result_type(x, weights) if is_inexact else result_type(x, weights, default_float())
+    return result_type(x, weights) if is_inexact else result_type(x, weights, float64)
