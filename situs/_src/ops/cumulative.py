@@ -116,7 +116,11 @@ cumsum = export("cumsum", "math.cumsum")(
         "Sums up along `axis`; `exclusive` leaves each element out of its own sum, `reverse` starts from the end.",
     )
 )
-cumprod = export("math.cumprod", v1=("cumprod", "math.cumprod"))(
+cumprod = export(
+    "math.cumprod",
+    v1=("cumprod", "math.cumprod"),
+    differs="The gradient of complex numbers is conjugated, as all others are.",
+)(
     _scan(
         "Cumprod",
         lambda x, dim: torch.cumprod(x, dim, dtype=x.dtype),

@@ -206,7 +206,11 @@ _determinant.gradient(rules.determinant_gradient)
 _log_determinant.gradient(rules.log_determinant_gradient)
 
 
-@export("linalg.det", v1=("matrix_determinant", "linalg.det"))
+@export(
+    "linalg.det",
+    v1=("matrix_determinant", "linalg.det"),
+    differs="The gradient of complex numbers is conjugated, as all others are.",
+)
 def det(input: ArrayLike, name: str | None = None) -> Tensor:
     """Computes the determinants of square matrices."""
     return _determinant(input, name=name)

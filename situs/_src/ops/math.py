@@ -271,7 +271,9 @@ _div_no_nan_on_host.when_compiled = _div_no_nan_kernel  # type: ignore[attr-defi
 
 
 _div_no_nan = binary("DivNoNan", _div_no_nan_kernel, ANALYTIC, "Returns x / y, and 0 where y is 0.")
-multiply_no_nan = export("math.multiply_no_nan")(
+multiply_no_nan = export(
+    "math.multiply_no_nan", differs="The gradient of complex numbers is conjugated, as all others are."
+)(
     binary(
         "MulNoNan",
         lambda x, y: (x * y).masked_fill_(y == 0, 0),
@@ -503,9 +505,11 @@ def _pow_in_place(node: Operation, place: int) -> Callable[..., torch.Tensor] | 
     return torch.Tensor.pow_ if place == 0 else lambda x, y: torch.pow(x, y, out=y)
 
 
-squared_difference = export("math.squared_difference", v1=("squared_difference", "math.squared_difference"))(
-    binary("SquaredDifference", _squared_difference, ANALYTIC | INDEX, "Returns the square of |x - y|, element-wise.")
-)
+squared_difference = export(
+    "math.squared_difference",
+    v1=("squared_difference", "math.squared_difference"),
+    differs="The gradient of complex numbers is conjugated, as all others are.",
+)(binary("SquaredDifference", _squared_difference, ANALYTIC | INDEX, "Returns the square of |x - y|, element-wise."))
 
 
 @find_op("SquaredDifference").in_place(0, 1)
@@ -821,7 +825,7 @@ xlog1py = export("math.xlog1py")(
         "Computes x * log1p(y), and 0 where x is 0 whatever y is.",
     )
 )
-xdivy = export("math.xdivy")(
+xdivy = export("math.xdivy", differs="The gradient of complex numbers is conjugated, as all others are.")(
     binary("Xdivy", lambda x, y: _zero_where(x, x / y), ANALYTIC, "Computes x / y, and 0 where x is 0 whatever y is.")
 )
 

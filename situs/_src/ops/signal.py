@@ -452,7 +452,8 @@ def _of_length(x: Tensor, length: Any) -> Tensor:
     more = _over_zero(length - have)
     if isinstance(more, int) and not more:
         return cut
-    assert cut.shape.rank is not None, "the last axis is known"
+    if cut.shape.rank is None:
+        raise ArgumentError(f"The number of dimensions of the signal is not known: {shown(x)}.")
     return pad(cut, [[0, 0]] * (cut.shape.rank - 1) + [[0, more]])
 
 

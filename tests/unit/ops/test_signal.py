@@ -149,6 +149,11 @@ def test_bad_arguments(error, call, words):
         call()
 
 
+def test_a_signal_of_unknown_rank_is_told():
+    with pytest.raises(ValueError, match="number of dimensions"):
+        tf.function(lambda x: tf.signal.idct(x, type=4), input_signature=[tf.TensorSpec(None)]).get_concrete_function()
+
+
 def test_the_gradient_of_frames_is_no_slices():
     x = tf.constant([1.0, 2.0, 3.0, 4.0, 5.0])
     with tf.GradientTape() as tape:
