@@ -213,7 +213,11 @@ def log_loss(
         return compute_weighted_loss(losses, weights, inside, loss_collection, reduction)
 
 
-@export(v1="losses.mean_pairwise_squared_error")
+@export(
+    v1="losses.mean_pairwise_squared_error",
+    differs="With one number as weights, pairs are counted by row in eager code too, as in graphs; there TensorFlow "
+    "counts those of the whole batch.",
+)
 def mean_pairwise_squared_error(
     labels: ArrayLike,
     predictions: ArrayLike,
