@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import CellType
 from typing import Any
 
@@ -25,7 +25,7 @@ from situs._src.ir.registry.op import Op, find_op
 from situs._src.placement import explain as explanations
 from situs._src.placement.explain import Explanation
 from situs._src.runtime.eager.tensor import EagerTensor
-from situs._src.runtime.session.session import BaseSession
+from situs._src.runtime.session.session import BaseSession, ways_in
 from situs._src.tracing.concrete import ConcreteFunction
 from situs._src.tracing.function import Function, Method
 
@@ -43,7 +43,7 @@ def explain(what: Any = None) -> Explanation:
     Returns:
         A sequence of assignments that prints as a table; ``to_dicts()`` gives it as plain data. Where the dynamic
         placer has placed a graph, its ``plan`` says what that expects of a step, and the table ends with it. For a
-        function that is compiled (``jit_compile=True``) it says of each op how it runs: in which region, or why not.
+        function or a session that is compiled it says of each op how it runs: in which region, or why not.
 
     Example:
         >>> import situs as tf
@@ -52,7 +52,9 @@ def explain(what: Any = None) -> Explanation:
         'requested: /device:CPU:0'
     """
     if isinstance(what, BaseSession):
-        return what.placement().explain()
+        placement, ways = what.placement(), ways_in(what)
+        found = [replace(each, runs_as=ways.get(each.node, "")) if ways else each for each in placement.values()]
+        return Explanation(found, plan=placement.plan)
     if isinstance(what, (Function, Method, ConcreteFunction)):
         return _of_functions([what])
     if inspect.isfunction(what) or hasattr(what, "train_function"):

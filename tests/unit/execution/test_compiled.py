@@ -138,7 +138,10 @@ def test_sessions_compile_too(stand_in):
         y = tf1.exp(x * 2.0) + 1.0
         for _ in range(COMPILED_AFTER + 3):
             np.testing.assert_allclose(session.run(y, {x: X}), np.exp(X * 2) + 1, rtol=1e-6)
+        session.run(x * 2.0, {x: X})  # not often
+        found = {each.op: each.runs_as for each in tf.explain(session)}
     assert (stand_in.regions, stand_in.calls) == (1, 2)
+    assert found["Exp"].startswith("compiled region 1")
 
 
 @pytest.mark.parametrize(("level", "compiles"), [("ON_1", True), ("ON_2", True), ("OFF", False), ("DEFAULT", False)])

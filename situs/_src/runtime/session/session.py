@@ -444,3 +444,13 @@ def _checked(value: object, kind: type, name: str) -> Any:
 
 
 __all__ = ["BaseSession", "InteractiveSession", "Session"]
+
+
+def ways_in(session: BaseSession) -> dict[str, str]:
+    """How operations have run in a session that compiles, by name; of several programs, one that has compiled them."""
+    found: dict[str, str] = {}
+    for program in list(session._programs.values()):
+        for node, way in program.ways().items():
+            if node.name not in found or way.startswith("compiled"):
+                found[node.name] = way
+    return found
