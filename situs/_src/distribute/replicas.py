@@ -238,13 +238,13 @@ def run_replicas(
 
 
 def _end(replicas: Sequence[Replica]) -> None:
-    """Ends the threads of replicas, wherever they are."""
+    """Ends the threads of replicas, wherever they are; what failed is held by its error alone from then on."""
     for replica in replicas:
         replica.cancel()
     for replica in replicas:
         if replica.ident is not None:
             replica.join()
-        replica.place.thread = None
+        replica.place.thread = replica.error = None
 
 
 class _Led:
@@ -289,6 +289,7 @@ class _Led:
                 _meet(self._strategy, self._replicas, waiting)  # raises: the first one is missing
         finally:
             _end(self._replicas)
+            self._raised = None
         alike = self._alike
         results = [each.result for each in self._replicas] if alike is None else alike.images(first.result)
         return regroup(results)

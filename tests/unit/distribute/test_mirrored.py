@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import copy
+import gc
 import threading
+import weakref
 from collections.abc import Iterator
 from typing import Any
 
@@ -622,3 +624,27 @@ def test_a_replica_without_rows_is_told_when_values_are_reduced(strategy: Any) -
     with pytest.raises(errors.InvalidArgumentError, match=r"\[1\] != input 1: \[0\]") as caught:
         strategy.reduce("SUM", batch, axis=None)
     assert "fewer rows than there are replicas" in caught.value.__notes__[0]
+
+
+@pytest.mark.parametrize("traced", [False, True])
+def test_what_a_replica_held_that_failed_is_freed_with_its_error(strategy: Any, traced: bool) -> None:
+    """At once, not when garbage is collected: it may be what filled the device."""
+    held: list[Any] = []
+
+    def step() -> None:
+        large = {1.0}
+        held.append(weakref.ref(large))
+        raise ValueError("mine")
+
+    run = tf.function(lambda: strategy.run(step), autograph=False) if traced else lambda: strategy.run(step)
+    gc.disable()
+    try:
+        for _ in range(2):
+            try:
+                run()
+            except ValueError:
+                pass
+    finally:
+        gc.enable()
+    assert held
+    assert not any(each() for each in held)
