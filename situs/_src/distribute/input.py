@@ -136,6 +136,15 @@ class DistributedDataset:
         """The number of elements, as far as known."""
         return self.__dataset__.cardinality()
 
+    def reduce(self, initial_state: Any, reduce_func: Callable[..., Any]) -> Any:
+        """The state after all batches, as ``Dataset.reduce`` gives it.
+
+        Args:
+            initial_state: The state before the first batch.
+            reduce_func: Called with the state and a batch, of the replicas; returns the next state.
+        """
+        return self.__dataset__.reduce(initial_state, reduce_func)
+
 
 DistributedIterator = IteratorBase
 export("distribute.DistributedIterator")(DistributedIterator)

@@ -511,7 +511,15 @@ class StrategyExtended:
         kwargs: Mapping[str, Any] | None = None,
         group: bool = True,
     ) -> Any:
-        """Calls a function that updates a variable: for each component, in the cross-replica context."""
+        """Calls a function that updates a variable: for each component, in the cross-replica context.
+
+        Args:
+            var: The variable.
+            fn: Called with a component, and with the part of each argument that is for it.
+            args: The other arguments.
+            kwargs: Arguments by name.
+            group: Whether to give one result, rather than a tuple with that of each component.
+        """
         args, kwargs = tuple(args), dict(kwargs or {})
         container = var if isinstance(var, DistributedVariable) else None
         if container is None or context.replica_number() is not None:
@@ -520,7 +528,9 @@ class StrategyExtended:
         for number, component in enumerate(container._components):
             with device(component.device):
                 made.append(fn(component, *select(args, number), **select(kwargs, number)))
-        return made[0] if group else regroup(made) if len(made) > 1 else made[0]
+        if group:
+            return made[0]
+        return pack_like(made[0], list(zip(*map(flatten, made), strict=True)))
 
     @property
     def exchanges(self) -> bool:

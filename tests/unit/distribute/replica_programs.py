@@ -308,6 +308,22 @@ def datasets_from_functions(tf: Any, strategy: Any) -> Any:
 
 
 @program
+def a_state_after_all_batches(tf: Any, strategy: Any) -> Any:
+    split = strategy.experimental_distribute_dataset(dataset(tf, 8, 4))
+    add = lambda state, x: state + strategy.reduce("SUM", strategy.run(tf.reduce_sum, (x,)), axis=None)  # noqa: E731
+    return shown(tf, split.reduce(tf.constant(0, tf.int64), add))
+
+
+@program
+def updates_of_each_component(tf: Any, strategy: Any) -> Any:
+    with strategy.scope():
+        v = tf.Variable(1.0)
+        each = strategy.run(lambda: number(tf))
+        found = strategy.extended.update(v, lambda own, x: {"sum": own + x}, (each,), group=False)
+        return [type(found["sum"]).__name__, shown(tf, found)]
+
+
+@program
 def ragged_and_sparse_datasets_from_functions(tf: Any, strategy: Any) -> Any:
     """Nothing is left out of the last elements either."""
     rows = tf.ragged.constant([[[1]], [[2], [3]], [], [[4, 5, 6]], [[7]]])
