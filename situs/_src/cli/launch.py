@@ -25,7 +25,11 @@ MOST = 1024
 
 def add_command(commands: Any) -> None:
     """Adds ``launch`` to the command line."""
-    parser = commands.add_parser("launch", help="run a program in several processes that train together")
+    parser = commands.add_parser(
+        "launch",
+        help="run a program in several processes that train together",
+        usage="situs launch -n N [options] (PROGRAM | -m MODULE) [argument ...]",
+    )
     parser.add_argument("-n", "--workers", type=int, required=True, metavar="N", help="how many processes")
     parser.add_argument(
         "--report", metavar="FILE", help="write a report on all of them: a page (.html) or data (.json)"

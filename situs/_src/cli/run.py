@@ -24,7 +24,11 @@ from situs._src.cli import program
 
 def add_command(commands: Any) -> None:
     """Adds ``run`` to the command line."""
-    parser = commands.add_parser("run", help="run a TensorFlow program as it is, on Situs")
+    parser = commands.add_parser(
+        "run",
+        help="run a TensorFlow program as it is, on Situs",
+        usage="situs run [options] (PROGRAM | -m MODULE) [argument ...]",
+    )
     parser.add_argument(
         "--dialect", choices=["v1", "v2"], help="TensorFlow 1 or 2; detected from the program by default"
     )
