@@ -26,7 +26,6 @@ from situs._src.ops import (  # noqa: F401
     indexing,
     join,
     linalg,
-    linear_operators,
     math,
     nn,
     norms,
