@@ -68,6 +68,7 @@ NAMESPACES = {
     "io.gfile": "files and folders.",
     "keras": "Keras itself, on Situs.",
     "linalg": "products, decompositions and solutions of linear systems.",
+    "linalg.experimental": "solving by steps.",
     "lookup": "tables from keys to values.",
     "lookup.experimental": "tables that change.",
     "losses": "``tf.keras.losses``. Those of TensorFlow 1 are in ``tf.compat.v1.losses``.",

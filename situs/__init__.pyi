@@ -203,6 +203,7 @@ from situs._src.ops.math import truediv as divide
 from situs._src.ops.math import truediv as truediv
 from situs._src.ops.math import truncatediv as truncatediv
 from situs._src.ops.math import truncatemod as truncatemod
+from situs._src.ops.matrix_functions import sqrtm as matrix_square_root
 from situs._src.ops.norms import norm as norm
 from situs._src.ops.placeholder import group as group
 from situs._src.ops.placeholder import no_op as no_op

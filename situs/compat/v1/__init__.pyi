@@ -312,6 +312,7 @@ from situs._src.ops.math import truediv as truediv
 from situs._src.ops.math import truncatediv as truncatediv
 from situs._src.ops.math import truncatemod as truncatemod
 from situs._src.ops.math import zeta as zeta
+from situs._src.ops.matrix_functions import sqrtm as matrix_square_root
 from situs._src.ops.norms import global_norm as global_norm
 from situs._src.ops.norms import norm_v1 as norm
 from situs._src.ops.parse_example import FixedLenFeature as FixedLenFeature
