@@ -312,7 +312,9 @@ class LinearOperator:
     def cond(self, name: str = "cond") -> Tensor:
         """The condition number: the largest singular value over the smallest one."""
         self._check_square("Condition number")
-        values = magnitude(self._eigvals()) if self.is_self_adjoint else decompose.svd(self._to_dense(), compute_uv=False)
+        values = (
+            magnitude(self._eigvals()) if self.is_self_adjoint else decompose.svd(self._to_dense(), compute_uv=False)
+        )
         return reduce_max(values, -1) / reduce_min(values, -1)
 
     def adjoint(self, name: str = "adjoint") -> LinearOperator:
@@ -353,7 +355,9 @@ class LinearOperator:
     def assert_non_singular(self, name: str = "assert_non_singular") -> Any:
         """Checks that it has an inverse, by its condition number."""
         limit = 1 / {dt.float32: 1.2e-7, dt.complex64: 1.2e-7}.get(self.dtype, 2.3e-16)
-        return debug.assert_less(self.cond(), cast(limit, self.dtype.real_dtype), message="Singular matrix encountered.")
+        return debug.assert_less(
+            self.cond(), cast(limit, self.dtype.real_dtype), message="Singular matrix encountered."
+        )
 
     def assert_self_adjoint(self, name: str = "assert_self_adjoint") -> Any:
         """Checks that it is its own adjoint."""
@@ -588,7 +592,11 @@ class _OfUnit(LinearOperator):
         if self._batch is None:
             return TensorShape([])
         if isinstance(self._batch, Tensor) and not hasattr(self._batch, "numpy"):
-            return TensorShape([None] * (self._batch.shape[0] or 0)) if self._batch.shape[0] is not None else TensorShape(None)
+            return (
+                TensorShape([None] * (self._batch.shape[0] or 0))
+                if self._batch.shape[0] is not None
+                else TensorShape(None)
+            )
         return TensorShape([int(size) for size in self._batch])
 
     def _shape(self) -> TensorShape:
@@ -783,7 +791,9 @@ class LinearOperatorZeros(_OfUnit):
     ) -> None:
         if is_non_singular or is_positive_definite:
             raise ArgumentError("A zero operator is always singular and never positive definite.")
-        super().__init__(dt.float32 if dtype is None else dtype, None, False, is_self_adjoint, False, is_square, name=name)
+        super().__init__(
+            dt.float32 if dtype is None else dtype, None, False, is_self_adjoint, False, is_square, name=name
+        )
         self._sized(num_rows, num_columns, batch_shape)
 
     def _to_dense(self) -> Tensor:

@@ -403,7 +403,7 @@ class LinearOperatorLowRankUpdate(LinearOperator):
         u, v = (self._v, self._u) if adjoint else (self._u, self._v)
         given = linalg.adjoint(x) if adjoint_arg else x
         inner = linalg.matmul(v, given, adjoint_a=True)
-        return self._base.matmul(given, adjoint=adjoint) + linalg.matmul(u, self._d.matmul(inner, adjoint=adjoint))
+        return self._base.matmul(given, adjoint=adjoint) + linalg.matmul(u, self._d.matmul(inner, adjoint=adjoint))  # type: ignore[no-any-return]
 
     def _capacitance(self) -> Tensor:
         """``D^-1 + V^H L^-1 U``: as small as the update is narrow."""
@@ -418,7 +418,7 @@ class LinearOperatorLowRankUpdate(LinearOperator):
         batch = broadcast_dynamic_shape(shape_of(small)[:-2], shape_of(inner)[:-2])
         small, inner = (broadcast_to(x, concat([batch, shape_of(x)[-2:]], 0)) for x in (small, inner))
         part = decompose.solve(small, inner, adjoint=adjoint)
-        return first - self._base.solve(linalg.matmul(u, part), adjoint=adjoint)
+        return first - self._base.solve(linalg.matmul(u, part), adjoint=adjoint)  # type: ignore[no-any-return]
 
     def _determinant(self) -> Tensor:
         return decompose.det(self._capacitance()) * self._d.determinant() * self._base.determinant()
@@ -536,13 +536,13 @@ class LinearOperatorInversion(_OfOne):
 
     def _to_dense(self) -> Tensor:
         size = self._operator.range_dimension_tensor()
-        return self._operator.solve(LinearOperatorIdentity(size, dtype=self.dtype).to_dense())
+        return self._operator.solve(LinearOperatorIdentity(size, dtype=self.dtype).to_dense())  # type: ignore[no-any-return]
 
     def _matmul(self, x: Tensor, adjoint: bool = False, adjoint_arg: bool = False) -> Tensor:
-        return self._operator.solve(x, adjoint=adjoint, adjoint_arg=adjoint_arg)
+        return self._operator.solve(x, adjoint=adjoint, adjoint_arg=adjoint_arg)  # type: ignore[no-any-return]
 
     def _solve(self, rhs: Tensor, adjoint: bool = False, adjoint_arg: bool = False) -> Tensor:
-        return self._operator.matmul(rhs, adjoint=adjoint, adjoint_arg=adjoint_arg)
+        return self._operator.matmul(rhs, adjoint=adjoint, adjoint_arg=adjoint_arg)  # type: ignore[no-any-return]
 
     def _determinant(self) -> Tensor:
         return 1 / self._operator.determinant()

@@ -13,8 +13,8 @@ from situs._src.base.export import export
 from situs._src.base.shapes import TensorShape, broadcast
 from situs._src.base.tensor import Tensor
 from situs._src.base.typing import ArrayLike, SizesOf
-from situs._src.ops.array import broadcast_to, expand_dims, matrix_transpose, reshape, squeeze
 from situs._src.ops.array import broadcast_dynamic_shape as joint_sizes
+from situs._src.ops.array import broadcast_to, expand_dims, matrix_transpose, reshape, squeeze
 from situs._src.ops.array import shape as shape_of
 from situs._src.ops.attribute import as_bool
 from situs._src.ops.cast import cast
@@ -334,7 +334,7 @@ def banded_triangular_solve(
         if count is None:
             raise ArgumentError("The number of bands must be known.")
         k = (1 - count, 0) if is_lower else (0, count - 1)
-        return triangular_solve(diag(given, k=k, align="RIGHT_LEFT"), rhs, is_lower, as_bool(adjoint, "adjoint"))
+        return triangular_solve(diag(given, k=k, align="LEFT_RIGHT"), rhs, is_lower, as_bool(adjoint, "adjoint"))
 
 
 # Square roots and logarithms.
@@ -351,7 +351,7 @@ def _root(x: torch.Tensor) -> torch.Tensor:
     far = ~((made @ made - x).abs() <= 1e-11 * scale).all(-1).all(-1)
     if bool(far.any()):
         made[far] = _newton_root(x[far])
-    return made
+    return made  # type: ignore[no-any-return]
 
 
 def _newton_root(x: torch.Tensor) -> torch.Tensor:
@@ -426,7 +426,7 @@ def _logarithm_kernel(input: torch.Tensor) -> torch.Tensor:
     for n in range(3, 21, 2):
         power = power @ squared
         total = total + power / n
-    return (2 * times * total).to(input.dtype)
+    return (2 * times * total).to(input.dtype)  # type: ignore[no-any-return]
 
 
 @export("linalg.logm")

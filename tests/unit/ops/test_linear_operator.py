@@ -1,4 +1,4 @@
-"""``tf.linalg.LinearOperator`` and its kinds: what they do is what their matrices do, and figures of TensorFlow 2.21."""
+"""``tf.linalg.LinearOperator`` and its kinds: what they do, with figures of TensorFlow 2.21."""
 
 from __future__ import annotations
 

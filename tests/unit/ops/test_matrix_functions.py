@@ -17,7 +17,7 @@ random = np.random.RandomState(1)
 MATRICES = random.randn(2, 4, 4).astype("float32") + 4 * np.eye(4, dtype="float32")
 MATRIX = MATRICES[0]
 RIGHT = random.randn(2, 4, 3).astype("float32")
-THREE = random.randn(2, 3, 5).astype("float64")
+THREE = random.randn(2, 3, 5)
 COLUMNS = random.randn(2, 5, 2)
 COMPLEX = random.randn(2, 3, 3) + 1j * random.randn(2, 3, 3) + 4 * np.eye(3)
 BANDS = random.rand(2, 3, 5) + 1
@@ -38,7 +38,7 @@ def slopes(function: Any, *given: Any) -> Any:
 def tridiagonal(form: str) -> Any:
     above, main, below = THREE[0]
     whole = np.diag(main) + np.diag(above[:-1], 1) + np.diag(below[1:], -1)
-    return {"sequence": [above[:-1], main, below[1:]], "matrix": whole, "compact": THREE[0]}[form]
+    return [tf.constant(each) for each in (above[:-1], main, below[1:])] if form == "sequence" else tf.constant(whole)
 
 
 def chosen(**options: Any) -> Any:
@@ -46,30 +46,36 @@ def chosen(**options: Any) -> Any:
 
 
 def of_any_shape(function: Any, *given: Any) -> Any:
-    specs = [tf.TensorSpec([None] * each.ndim, each.dtype) for each in given]
+    specs = [tf.TensorSpec([None] * each.ndim, tf.as_dtype(each.dtype)) for each in given]
     return tf.function(function, input_signature=specs)(*given)
 
 
 def searched(**options: Any) -> Any:
     operator = linalg.LinearOperatorFullMatrix(POSITIVE, is_self_adjoint=True, is_positive_definite=True)
-    made = linalg.experimental.conjugate_gradient(operator, RIGHT[0, :, 0].astype("float64"), **options)
+    made = linalg.experimental.conjugate_gradient(operator, tf.constant(RIGHT[0, :, 0], tf.float64), **options)
     return [made.i, made.x, made.gamma] if options else [made.x]
 
 
 CASES: dict[str, Any] = {
-    "lu_solve": lambda: slopes(lambda a, b: linalg.lu_solve(*linalg.lu(a), b), MATRICES, RIGHT),
+    "lu_solve": lambda: slopes(lambda b: linalg.lu_solve(*linalg.lu(MATRICES), b), RIGHT),
     "lu_solve, one": lambda: linalg.lu_solve(*linalg.lu(MATRIX), RIGHT[0]),
     "lu_solve, any size": lambda: of_any_shape(lambda a, b: linalg.lu_solve(*linalg.lu(a), b), MATRICES, RIGHT),
     "lu_reconstruct": lambda: linalg.lu_reconstruct(*linalg.lu(MATRICES)),
     "lu_matrix_inverse": lambda: linalg.lu_matrix_inverse(*linalg.lu(MATRICES)),
     "tridiagonal_solve": lambda: slopes(linalg.tridiagonal_solve, THREE, COLUMNS),
-    "tridiagonal_solve, vector": lambda: linalg.tridiagonal_solve(THREE, COLUMNS[..., 0]),
-    "tridiagonal_solve, sequence": lambda: linalg.tridiagonal_solve(tridiagonal("sequence"), COLUMNS[0], "sequence"),
-    "tridiagonal_solve, matrix": lambda: linalg.tridiagonal_solve(tridiagonal("matrix"), COLUMNS[0], "matrix"),
-    "tridiagonal_solve, turned": lambda: linalg.tridiagonal_solve(
-        THREE + 1j, np.swapaxes(COLUMNS, 1, 2) * 1j, transpose_rhs=True, conjugate_rhs=True
+    "tridiagonal_solve, vector": lambda: linalg.tridiagonal_solve(tf.constant(THREE), tf.constant(COLUMNS[..., 0])),
+    "tridiagonal_solve, sequence": lambda: linalg.tridiagonal_solve(
+        tridiagonal("sequence"), tf.constant(COLUMNS[0]), "sequence"
     ),
-    "tridiagonal_solve, no pivots": lambda: linalg.tridiagonal_solve(THREE, COLUMNS, partial_pivoting=False),
+    "tridiagonal_solve, matrix": lambda: linalg.tridiagonal_solve(
+        tridiagonal("matrix"), tf.constant(COLUMNS[0]), "matrix"
+    ),
+    "tridiagonal_solve, turned": lambda: linalg.tridiagonal_solve(
+        tf.constant(THREE + 1j), tf.constant(np.swapaxes(COLUMNS, 1, 2) * 1j), transpose_rhs=True, conjugate_rhs=True
+    ),
+    "tridiagonal_solve, no pivots": lambda: linalg.tridiagonal_solve(
+        tf.constant(THREE), tf.constant(COLUMNS), partial_pivoting=False
+    ),
     "tridiagonal_solve, any size": lambda: of_any_shape(linalg.tridiagonal_solve, THREE, COLUMNS),
     "tridiagonal_matmul": lambda: slopes(linalg.tridiagonal_matmul, THREE, COLUMNS),
     "tridiagonal_matmul, matrix": lambda: linalg.tridiagonal_matmul(tridiagonal("matrix"), COLUMNS[0], "matrix"),
@@ -78,7 +84,7 @@ CASES: dict[str, Any] = {
     "banded_triangular_solve": lambda: slopes(linalg.banded_triangular_solve, BANDS, COLUMNS),
     "banded_triangular_solve, upper": lambda: linalg.banded_triangular_solve(BANDS, COLUMNS, lower=False, adjoint=True),
     "sqrtm": lambda: slopes(linalg.sqrtm, MATRICES),
-    "sqrtm, complex": lambda: slopes(linalg.sqrtm, COMPLEX),
+    "sqrtm, complex": lambda: linalg.sqrtm(COMPLEX),
     "logm": lambda: linalg.logm(COMPLEX),
     "conjugate_gradient": searched,
     "conjugate_gradient, two steps": lambda: searched(max_iter=2),
@@ -95,6 +101,12 @@ def test_a_root_of_a_matrix_that_has_too_few_eigenvectors():
     np.testing.assert_allclose(linalg.sqrtm(jordan), [[2.0, 0.25], [0.0, 2.0]], rtol=1e-6)
     made = linalg.logm(jordan.astype(complex))
     np.testing.assert_allclose(made, [[np.log(4), 0.25], [0, np.log(4)]], atol=1e-7)
+
+
+def test_the_slope_of_a_complex_root_is_that_of_a_number():
+    given = np.array([[3.0 + 4.0j]])
+    slopes_of = [slopes(function, given)[1].numpy() for function in (linalg.sqrtm, tf.sqrt)]
+    np.testing.assert_allclose(*slopes_of)
 
 
 def test_a_real_matrix_without_a_real_root_has_none():
