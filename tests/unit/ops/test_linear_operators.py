@@ -47,26 +47,9 @@ def test_they_compute_as_their_matrices_do(case):
     assert operator.is_square
 
 
-def test_vectors_are_solved_for_and_products_are_operators():
-    lower = linalg.LinearOperatorLowerTriangular(A)
-    expected = np.linalg.solve(np.tril(A).T, D)
-    np.testing.assert_allclose(lower.solvevec(D, adjoint=True).numpy(), expected, rtol=1e-9)
-    both = lower @ linalg.LinearOperatorDiag(D)
-    np.testing.assert_allclose(both.to_dense().numpy(), np.tril(A) @ np.diag(D))
-    square = linalg.LinearOperatorFullMatrix(A @ A.T)
-    np.testing.assert_allclose(square.cholesky().to_dense().numpy(), np.linalg.cholesky(A @ A.T), rtol=1e-9)
-
-
 def test_in_graphs_with_gradients():
     with tf1.Graph().as_default(), tf1.Session() as session:
         a = tf1.placeholder(tf.float64, [None, None])
         lower = tf1.linalg.LinearOperatorLowerTriangular(a)
         gradient = tf1.gradients(tf1.reduce_sum(lower.matmul(tf1.constant(B)) ** 2), a)[0]
         assert np.allclose(session.run(gradient, {a: A}), np.tril(2 * (np.tril(A) @ B) @ B.T))
-
-
-def test_what_cannot_be_is_refused():
-    with pytest.raises(ValueError, match="at least 2 dimensions"):
-        linalg.LinearOperatorLowerTriangular([1.0, 2.0])
-    with pytest.raises(ValueError, match="is not square"):
-        linalg.LinearOperatorFullMatrix(B).solve(B)
