@@ -18,11 +18,11 @@ from situs._src.base.typing import ArrayLike
 from situs._src.ops import debug, decompose, diagonal, linalg
 from situs._src.ops.array import broadcast_dynamic_shape, broadcast_to, expand_dims, squeeze
 from situs._src.ops.array import shape as shape_of
-from situs._src.ops.cast import cast
+from situs._src.ops.cast import cast, real
 from situs._src.ops.constant import convert_to_tensor, ones, zeros
 from situs._src.ops.join import concat, stack
 from situs._src.ops.math import abs as magnitude
-from situs._src.ops.math import conj, log, real, sqrt
+from situs._src.ops.math import conj, log, sqrt
 from situs._src.ops.reduce import reduce_max, reduce_min, reduce_prod, reduce_sum
 
 
