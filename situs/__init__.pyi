@@ -14,6 +14,7 @@ from situs import errors as errors
 from situs import experimental as experimental
 from situs import extend as extend
 from situs import feature_column as feature_column
+from situs import graph_util as graph_util
 from situs import image as image
 from situs import initializers as initializers
 from situs import io as io
@@ -145,6 +146,7 @@ from situs._src.ops.debug import assert_greater as assert_greater
 from situs._src.ops.debug import assert_less as assert_less
 from situs._src.ops.debug import assert_rank as assert_rank
 from situs._src.ops.diagonal import eye as eye
+from situs._src.ops.fingerprint import fingerprint as fingerprint
 from situs._src.ops.functional import foldl as foldl
 from situs._src.ops.functional import foldr as foldr
 from situs._src.ops.functional import map_fn as map_fn
@@ -207,6 +209,7 @@ from situs._src.ops.matrix_functions import sqrtm as matrix_square_root
 from situs._src.ops.norms import norm as norm
 from situs._src.ops.placeholder import group as group
 from situs._src.ops.placeholder import no_op as no_op
+from situs._src.ops.placeholder import tuple_v2 as tuple
 from situs._src.ops.printing import print as print
 from situs._src.ops.python_function import numpy_function as numpy_function
 from situs._src.ops.python_function import py_function as py_function
@@ -258,6 +261,7 @@ from situs._src.sparse.tensor import SparseTensor as SparseTensor
 from situs._src.sparse.tensor import SparseTensorSpec as SparseTensorSpec
 from situs._src.tracing.function import function as function
 from situs._src.tracing.function import inside_function as inside_function
+from situs._src.tracing.importing import import_graph_def_v2 as import_graph_def
 from situs._src.tracing.spec import IndexedSlicesSpec as IndexedSlicesSpec
 from situs._src.tracing.spec import TensorSpec as TensorSpec
 from situs._src.tracing.spec import type_spec_from_value as type_spec_from_value

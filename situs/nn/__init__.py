@@ -4,6 +4,8 @@
 
 from situs._src.distribute.loss_scaling import compute_average_loss as compute_average_loss
 from situs._src.distribute.loss_scaling import scale_regularization_loss as scale_regularization_loss
+from situs._src.ops.approximate import approx_max_k as approx_max_k
+from situs._src.ops.approximate import approx_min_k as approx_min_k
 from situs._src.ops.math import sigmoid as sigmoid
 from situs._src.ops.math import tanh as tanh
 from situs._src.ops.nn.activation import crelu as crelu
@@ -21,7 +23,9 @@ from situs._src.ops.nn.activation import softplus as softplus
 from situs._src.ops.nn.activation import softsign as softsign
 from situs._src.ops.nn.attention import dot_product_attention as dot_product_attention
 from situs._src.ops.nn.bias import bias_add as bias_add
+from situs._src.ops.nn.candidates import all_candidate_sampler as all_candidate_sampler
 from situs._src.ops.nn.candidates import compute_accidental_hits as compute_accidental_hits
+from situs._src.ops.nn.candidates import fixed_unigram_candidate_sampler as fixed_unigram_candidate_sampler
 from situs._src.ops.nn.candidates import learned_unigram_candidate_sampler as learned_unigram_candidate_sampler
 from situs._src.ops.nn.conv import atrous_conv2d as atrous_conv2d
 from situs._src.ops.nn.conv import conv1d as conv1d
@@ -34,6 +38,8 @@ from situs._src.ops.nn.conv_transpose import conv2d_transpose as conv2d_transpos
 from situs._src.ops.nn.conv_transpose import conv3d_transpose as conv3d_transpose
 from situs._src.ops.nn.conv_transpose import conv_transpose as conv_transpose
 from situs._src.ops.nn.depthwise import depthwise_conv2d as depthwise_conv2d
+from situs._src.ops.nn.depthwise import depthwise_conv2d_backprop_filter as depthwise_conv2d_backprop_filter
+from situs._src.ops.nn.depthwise import depthwise_conv2d_backprop_input as depthwise_conv2d_backprop_input
 from situs._src.ops.nn.depthwise import separable_conv2d as separable_conv2d
 from situs._src.ops.nn.dropout import dropout as dropout
 from situs._src.ops.nn.embedding import embedding_lookup as embedding_lookup

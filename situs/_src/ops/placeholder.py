@@ -153,6 +153,18 @@ def tuple(tensors: Any, name: str | None = None, control_inputs: object = None) 
             return [None if tensor is None else _passed(tensor) for tensor in tensors]
 
 
+@export("tuple", v1=())
+def tuple_v2(tensors: Any, control_inputs: object = None, name: str | None = None) -> list[Any]:
+    """The tensors, each available only when all of them are.
+
+    Args:
+        tensors: The tensors, of which some may be None.
+        control_inputs: Operations that must be over as well.
+        name: A name for the ops.
+    """
+    return tuple(tensors, name, control_inputs)
+
+
 def _passed(tensor: ArrayLike) -> IndexedSlices | Tensor:
     if isinstance(tensor, IndexedSlices):
         return IndexedSlices(identity(tensor.values), identity(tensor.indices), tensor.dense_shape)

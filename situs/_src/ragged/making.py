@@ -23,6 +23,7 @@ from situs._src.ops.gather import boolean_mask, gather
 from situs._src.ops.join import concat, repeat, stack
 from situs._src.ops.math import maximum, minimum
 from situs._src.ops.reduce import reduce_max
+from situs._src.ops.search import argsort
 from situs._src.ragged.tensor import RaggedTensor, as_integers, splits_of
 from situs._src.sparse.tensor import SparseTensor
 
@@ -261,3 +262,33 @@ def segment_ids_to_row_splits(
     ids = as_integers(segment_ids, "segment_ids")
     made = RaggedTensor.from_value_rowids(ids, ids, num_segments).row_splits
     return made if out_type is None else cast(made, out_type)
+
+
+@export("ragged.stack_dynamic_partitions")
+def stack_dynamic_partitions(data: Any, partitions: Any, num_partitions: Any, name: str | None = None) -> Any:
+    """The rows of a ragged tensor, from values with the number of the row of each, in any order.
+
+    Args:
+        data: The values.
+        partitions: The numbers: as many dimensions as the first ones of `data`.
+        num_partitions: How many rows there are.
+        name: A name for the ops.
+
+    Example:
+        >>> import situs as tf
+        >>> tf.ragged.stack_dynamic_partitions(["a", "b", "c"], [1, 0, 1], 2).to_list()
+        [[b'b'], [b'a', b'c']]
+    """
+    numbers = convert_to_tensor(partitions)
+    rank = numbers.shape.rank
+    if rank is None:
+        raise ArgumentError("partitions must have known rank.")
+    given = data if isinstance(data, RaggedTensor) else convert_to_tensor(data)
+    if rank != 1:
+        if isinstance(given, RaggedTensor):
+            raise ArgumentError("Partitions of ragged values are a vector.")
+        given = reshape(given, concat([[-1], shape_of(given)[rank:]], 0))
+        numbers = reshape(numbers, [-1])
+    order = argsort(numbers, stable=True)
+    rows = gather(numbers, order)
+    return RaggedTensor.from_value_rowids(gather(given, order), rows, num_partitions, validate=False)

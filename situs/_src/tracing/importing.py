@@ -67,6 +67,29 @@ def import_graph_def(
     return None if wanted is None else found
 
 
+@export("import_graph_def", "graph_util.import_graph_def", v1=())
+def import_graph_def_v2(
+    graph_def: Any,
+    input_map: Any = None,
+    return_elements: Any = None,
+    name: str | None = None,
+    producer_op_list: Any = None,
+) -> list[Any] | None:
+    """Adds the nodes of a graph to the graph that is being built.
+
+    Args:
+        graph_def: A ``GraphDef``, the bytes of its ``SerializeToString``, its text, or its JSON.
+        input_map: Tensors that replace results of imported nodes, by name: ``{"x:0": tensor}``.
+        return_elements: Names of operations (``"y"``) and tensors (``"y:0"``) of the message to return.
+        name: A prefix for the names, followed by a slash; ``"import"`` by default, no prefix if it is empty.
+        producer_op_list: Accepted for TensorFlow's programs.
+
+    Returns:
+        The requested operations and tensors; None if none were requested.
+    """
+    return import_graph_def(graph_def, input_map, return_elements, name)
+
+
 def import_what_is_known(content: GraphDef, name: str) -> dict[str, str]:
     """Adds those nodes of a graph to the default graph that can be added.
 

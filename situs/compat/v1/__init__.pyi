@@ -100,6 +100,7 @@ from situs._src.ops.array import size_v1 as size
 from situs._src.ops.array import squeeze_v1 as squeeze
 from situs._src.ops.array import stop_gradient as stop_gradient
 from situs._src.ops.array import transpose_v1 as transpose
+from situs._src.ops.betainc import betainc as betainc
 from situs._src.ops.cast import bitcast as bitcast
 from situs._src.ops.cast import cast as cast
 from situs._src.ops.cast import complex as complex
@@ -208,6 +209,7 @@ from situs._src.ops.diagonal import set_diag as matrix_set_diag
 from situs._src.ops.diagonal import tensor_diag as diag
 from situs._src.ops.diagonal import tensor_diag_part as diag_part
 from situs._src.ops.diagonal import trace as trace
+from situs._src.ops.fingerprint import fingerprint as fingerprint
 from situs._src.ops.fourier import fft as fft
 from situs._src.ops.fourier import fft2d as fft2d
 from situs._src.ops.fourier import fft3d as fft3d
@@ -392,6 +394,9 @@ from situs._src.ops.search import unique_with_counts as unique_with_counts
 from situs._src.ops.search import unravel_index as unravel_index
 from situs._src.ops.seeds import get_seed as get_seed
 from situs._src.ops.seeds import set_graph_seed as set_random_seed
+from situs._src.ops.segments_of_rows import sparse_segment_mean as sparse_segment_mean
+from situs._src.ops.segments_of_rows import sparse_segment_sqrt_n as sparse_segment_sqrt_n
+from situs._src.ops.segments_of_rows import sparse_segment_sum as sparse_segment_sum
 from situs._src.ops.serialize import parse_tensor as parse_tensor
 from situs._src.ops.serialize import serialize_tensor as serialize_tensor
 from situs._src.ops.slices import IndexedSlices as IndexedSlices

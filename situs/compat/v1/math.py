@@ -2,6 +2,9 @@
 
 # Written by scripts/write_api.py: edit what the engine exports instead.
 
+from situs._src.ops.approximate import approx_max_k as approx_max_k
+from situs._src.ops.approximate import approx_min_k as approx_min_k
+from situs._src.ops.betainc import betainc as betainc
 from situs._src.ops.cast import imag as imag
 from situs._src.ops.cast import real as real
 from situs._src.ops.checks import is_non_decreasing as is_non_decreasing

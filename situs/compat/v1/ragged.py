@@ -10,6 +10,7 @@ from situs._src.ragged.making import ragged_constant as constant
 from situs._src.ragged.making import ragged_range as range
 from situs._src.ragged.making import row_splits_to_segment_ids as row_splits_to_segment_ids
 from situs._src.ragged.making import segment_ids_to_row_splits as segment_ids_to_row_splits
+from situs._src.ragged.making import stack_dynamic_partitions as stack_dynamic_partitions
 from situs._src.v1.frontend import build_graphs as _build_graphs
 
 _build_graphs(globals())

@@ -360,6 +360,8 @@ _DECLARING = (
     "situs._src.ops.image_glimpse",
     "situs._src.ops.image_suppression",
     "situs._src.ops.image_window",
+    "situs._src.ops.betainc",
+    "situs._src.ops.fingerprint",
     "situs._src.ops.matrix_functions",
     "situs._src.ops.image_boxes",
     "situs._src.ops.image_sampling",

@@ -405,6 +405,7 @@ def uniform_candidate_sampler(
 
 @export(
     "random.fixed_unigram_candidate_sampler",
+    "nn.fixed_unigram_candidate_sampler",
     v1=("nn.fixed_unigram_candidate_sampler", "random.fixed_unigram_candidate_sampler"),
 )
 def fixed_unigram_candidate_sampler(
@@ -483,7 +484,11 @@ def learned_unigram_candidate_sampler(
     )
 
 
-@export("random.all_candidate_sampler", v1=("nn.all_candidate_sampler", "random.all_candidate_sampler"))
+@export(
+    "random.all_candidate_sampler",
+    "nn.all_candidate_sampler",
+    v1=("nn.all_candidate_sampler", "random.all_candidate_sampler"),
+)
 def all_candidate_sampler(
     true_classes: ArrayLike,
     num_true: int,

@@ -212,6 +212,60 @@ def depthwise_conv2d(
     return _depthwise(input, filter, **attributes(2, strides, padding, data_format, dilations), name=name)
 
 
+@export("nn.depthwise_conv2d_backprop_input", v1=())
+def depthwise_conv2d_backprop_input(
+    input_sizes: Any,
+    filter: ArrayLike,
+    out_backprop: ArrayLike,
+    strides: IntsLike,
+    padding: PaddingLike,
+    data_format: str = "NHWC",
+    dilations: IntsLike | None = None,
+    name: str | None = None,
+) -> Tensor:
+    """The gradient of ``tf.nn.depthwise_conv2d`` with respect to its input.
+
+    Args:
+        input_sizes: The shape of the input.
+        filter: The filters.
+        out_backprop: The gradient of the result.
+        strides: See ``tf.nn.depthwise_conv2d``.
+        padding: See ``tf.nn.depthwise_conv2d``.
+        data_format: See ``tf.nn.depthwise_conv2d``.
+        dilations: See ``tf.nn.depthwise_conv2d``.
+        name: A name for the op.
+    """
+    window = attributes(2, strides, padding, data_format, dilations)
+    return _of_input(input_sizes, filter, out_backprop, **window, name=name)
+
+
+@export("nn.depthwise_conv2d_backprop_filter", v1=())
+def depthwise_conv2d_backprop_filter(
+    input: ArrayLike,
+    filter_sizes: Any,
+    out_backprop: ArrayLike,
+    strides: IntsLike,
+    padding: PaddingLike,
+    data_format: str = "NHWC",
+    dilations: IntsLike | None = None,
+    name: str | None = None,
+) -> Tensor:
+    """The gradient of ``tf.nn.depthwise_conv2d`` with respect to its filters.
+
+    Args:
+        input: The images.
+        filter_sizes: The shape of the filters.
+        out_backprop: The gradient of the result.
+        strides: See ``tf.nn.depthwise_conv2d``.
+        padding: See ``tf.nn.depthwise_conv2d``.
+        data_format: See ``tf.nn.depthwise_conv2d``.
+        dilations: See ``tf.nn.depthwise_conv2d``.
+        name: A name for the op.
+    """
+    window = attributes(2, strides, padding, data_format, dilations)
+    return _of_filter(input, filter_sizes, out_backprop, **window, name=name)
+
+
 @export("nn.separable_conv2d", v1=())
 def separable_conv2d(
     input: ArrayLike,

@@ -4,6 +4,8 @@
 
 from situs._src.distribute.loss_scaling import compute_average_loss as compute_average_loss
 from situs._src.distribute.loss_scaling import scale_regularization_loss as scale_regularization_loss
+from situs._src.ops.approximate import approx_max_k as approx_max_k
+from situs._src.ops.approximate import approx_min_k as approx_min_k
 from situs._src.ops.math import sigmoid as sigmoid
 from situs._src.ops.math import tanh as tanh
 from situs._src.ops.nn.activation import crelu_v1 as crelu
