@@ -2,9 +2,9 @@
 
 # Written by scripts/write_api.py: edit what the engine exports instead.
 
-from situs._src.ops.segments_of_rows import segment_mean as segment_mean
-from situs._src.ops.segments_of_rows import segment_sqrt_n as segment_sqrt_n
-from situs._src.ops.segments_of_rows import segment_sum as segment_sum
+from situs._src.ops.sparse_segments import segment_mean_of_rows as segment_mean
+from situs._src.ops.sparse_segments import segment_sqrt_n_of_rows as segment_sqrt_n
+from situs._src.ops.sparse_segments import segment_sum_of_rows as segment_sum
 from situs._src.sparse.arithmetic import add as add
 from situs._src.sparse.arithmetic import bincount as bincount
 from situs._src.sparse.arithmetic import map_values as map_values

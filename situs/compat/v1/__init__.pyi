@@ -394,9 +394,6 @@ from situs._src.ops.search import unique_with_counts as unique_with_counts
 from situs._src.ops.search import unravel_index as unravel_index
 from situs._src.ops.seeds import get_seed as get_seed
 from situs._src.ops.seeds import set_graph_seed as set_random_seed
-from situs._src.ops.segments_of_rows import sparse_segment_mean as sparse_segment_mean
-from situs._src.ops.segments_of_rows import sparse_segment_sqrt_n as sparse_segment_sqrt_n
-from situs._src.ops.segments_of_rows import sparse_segment_sum as sparse_segment_sum
 from situs._src.ops.serialize import parse_tensor as parse_tensor
 from situs._src.ops.serialize import serialize_tensor as serialize_tensor
 from situs._src.ops.slices import IndexedSlices as IndexedSlices

@@ -2,9 +2,9 @@
 
 # Written by scripts/write_api.py: edit what the engine exports instead.
 
-from situs._src.ops.segments_of_rows import sparse_segment_mean as segment_mean
-from situs._src.ops.segments_of_rows import sparse_segment_sqrt_n as segment_sqrt_n
-from situs._src.ops.segments_of_rows import sparse_segment_sum as segment_sum
+from situs._src.ops.sparse_segments import sparse_segment_mean as segment_mean
+from situs._src.ops.sparse_segments import sparse_segment_sqrt_n as segment_sqrt_n
+from situs._src.ops.sparse_segments import sparse_segment_sum as segment_sum
 from situs._src.sparse.arithmetic import add_v1 as add
 from situs._src.sparse.arithmetic import bincount as bincount
 from situs._src.sparse.arithmetic import map_values as map_values
