@@ -383,7 +383,10 @@ def _space_dtype(*ends: Any) -> Any:
     return found if found.is_floating or found.is_complex else float64
 
 
-@export("experimental.numpy.linspace")
+@export(
+    "experimental.numpy.linspace",
+    differs="The result has the dtype that is asked for, which TensorFlow leaves aside beside NumPy 2.",
+)
 def linspace(
     start: ArrayLike,
     stop: ArrayLike,
@@ -405,7 +408,10 @@ def linspace(
     return (made, step) if retstep else made
 
 
-@export("experimental.numpy.logspace")
+@export(
+    "experimental.numpy.logspace",
+    differs="The result has the dtype that is asked for, which TensorFlow leaves aside beside NumPy 2.",
+)
 def logspace(
     start: ArrayLike,
     stop: ArrayLike,

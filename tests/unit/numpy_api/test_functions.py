@@ -112,6 +112,13 @@ def test_gradients(name, function, point, slope):
     assert float(tape.gradient(y, x)) == pytest.approx(slope)
 
 
+def test_spaced_numbers_have_the_dtype_that_is_asked_for():
+    assert tnp.linspace(0, 10, 5, dtype=np.int32).numpy().tolist() == [0, 2, 5, 7, 10]
+    assert tnp.linspace(0, 10, 5, dtype=np.int32).dtype == tf.int32
+    assert tnp.logspace(0, 2, 3, dtype=np.float32).dtype == tf.float32
+    assert tnp.geomspace(1, 100, 3, dtype=np.float32).dtype == tf.float32
+
+
 def test_variables_and_lists_of_tensors():
     v = tf.Variable([1.0, 2.0])
     assert tnp.add(v, 1).numpy().tolist() == [2, 3]
