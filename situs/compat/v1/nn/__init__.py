@@ -47,6 +47,8 @@ from situs._src.ops.nn.depthwise import separable_conv2d_v1 as separable_conv2d
 from situs._src.ops.nn.dropout import dropout_v1 as dropout
 from situs._src.ops.nn.embedding import embedding_lookup_v1 as embedding_lookup
 from situs._src.ops.nn.isotonic import isotonic_regression as isotonic_regression
+from situs._src.ops.nn.labels import collapse_repeated as collapse_repeated
+from situs._src.ops.nn.labels import ctc_unique_labels as ctc_unique_labels
 from situs._src.ops.nn.loss import l2_loss as l2_loss
 from situs._src.ops.nn.loss import log_poisson_loss as log_poisson_loss
 from situs._src.ops.nn.loss import sigmoid_cross_entropy_with_logits as sigmoid_cross_entropy_with_logits
@@ -59,6 +61,8 @@ from situs._src.ops.nn.loss import weighted_cross_entropy_with_logits_v1 as weig
 from situs._src.ops.nn.moments import normalize_moments as normalize_moments
 from situs._src.ops.nn.moments import sufficient_statistics_v1 as sufficient_statistics
 from situs._src.ops.nn.moments import weighted_moments_v1 as weighted_moments
+from situs._src.ops.nn.morphology import dilation2d_v1 as dilation2d
+from situs._src.ops.nn.morphology import erosion2d_v1 as erosion2d
 from situs._src.ops.nn.normalize import batch_norm_with_global_normalization_v1 as batch_norm_with_global_normalization
 from situs._src.ops.nn.normalize import batch_normalization as batch_normalization
 from situs._src.ops.nn.normalize import fused_batch_norm as fused_batch_norm
