@@ -194,18 +194,21 @@ def _annotations(target: Any) -> dict[str, Any]:
 
 
 def _named_call(target: Any, signature: inspect.Signature, what: str) -> Callable[..., Any]:
-    """The function, which may have no parameter ``name`` where ours has one."""
+    """The function, which may lack parameters of ours that have a default: ``name``, and what newer versions added."""
     own, ours = list(inspect.signature(target).parameters), list(signature.parameters)
     if own == ours:
         return target  # type: ignore[no-any-return]
-    if own != [each for each in ours if each != _NAME]:
+    lacking = [each for each in ours if each not in own]
+    if own != [each for each in ours if each in own] or any(
+        signature.parameters[each].default is inspect.Parameter.empty for each in lacking
+    ):
         raise ArgumentError(
             f"Dispatch function's parameters ({', '.join(own)}) do not match those of {what} ({', '.join(ours)})."
         )
 
     def call(*args: Any, **kwargs: Any) -> Any:
         given = dict(signature.bind(*args, **kwargs).arguments)
-        name = given.pop(_NAME, None)
+        name = given.pop(_NAME, None) if _NAME in lacking else None
         if name is None:
             return target(**given)
         with name_scope(name):

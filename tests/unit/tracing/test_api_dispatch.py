@@ -102,6 +102,17 @@ def test_all_assertions(registered):
         tf.debugging.assert_less(X, X)
 
 
+def test_parameters_that_a_program_does_not_know_may_lack(registered):
+    @registered(tf.experimental.dispatch_for_api(tf.matmul))
+    def matmul(a: Masked, b, transpose_a=False):
+        return tf.matmul(a.values, b, transpose_a)
+
+    matrix = Masked([[1, 2], [3, 4]], [[True, True]] * 2)
+    assert tf.matmul(matrix, tf.eye(2, dtype=tf.int32), transpose_a=True).numpy().tolist() == [[1, 3], [2, 4]]
+    with pytest.raises(TypeError, match="transpose_b"):
+        tf.matmul(matrix, tf.eye(2, dtype=tf.int32), transpose_b=True)
+
+
 def test_what_cannot_be_registered():
     with pytest.raises(ValueError, match="does not support dispatch"):
         tf.experimental.dispatch_for_api(len)
@@ -111,6 +122,8 @@ def test_what_cannot_be_registered():
         tf.experimental.dispatch_for_api(tf.add, {"z": Masked})
     with pytest.raises(ValueError, match="do not match"):
         tf.experimental.dispatch_for_api(tf.add, {"x": Masked})(lambda a, b: None)
+    with pytest.raises(ValueError, match="do not match"):
+        tf.experimental.dispatch_for_api(tf.add, {"x": Masked})(lambda x: None)
 
 
 def test_two_that_match_are_an_error(registered):
