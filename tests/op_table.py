@@ -463,6 +463,9 @@ rows("image_hsv", "adjust_hue adjust_saturation adjust_gamma", np.abs(IMAGE), 0.
 
 # Public functions of these modules that have no row, and why.
 NO_ROW = {
+    "nn.depthwise.depthwise_conv2d_backprop_filter": "the gradient of depthwise_conv2d, whose row takes it",
+    "nn.depthwise.depthwise_conv2d_backprop_input": "the gradient of depthwise_conv2d, whose row takes it",
+    "debug.add_check_numerics_ops": "takes the graph, no tensors",
     "array.broadcast_static_shape": "takes shapes, no tensors",
     "image_hsv.random_hue": "draws, which its tests look at",
     "image_hsv.random_saturation": "draws, which its tests look at",

@@ -81,10 +81,10 @@ def test_a_program_that_reads_values_is_of_tensorflow_2(tmp_path):
 
 
 def test_what_there_is_not_is_an_error_of_the_command(tmp_path):
-    for given in (["no_such_file.py"], ["-m", "no_such_module"], []):
+    for given, status in ((["no_such_file.py"], 1), (["-m", "no_such_module"], 1), ([], 2)):
         command = [sys.executable, "-m", "situs", "run", *given]
         done = subprocess.run(command, capture_output=True, text=True, timeout=STUCK, cwd=tmp_path, check=False)
-        assert done.returncode == 1
+        assert done.returncode == status
         assert done.stderr.startswith("situs: ")
         assert "Traceback" not in done.stderr
 

@@ -14,6 +14,7 @@ from situs._src.base.export import export
 from situs._src.base.tensor import Tensor, is_tensor
 from situs._src.base.typing import ArrayLike, DTypeLike, ShapeLike
 from situs._src.numpy_api.dtypes import default_float, natural, result_type, wanted
+from situs._src.numpy_api.refusing import refuse_by_our_errors
 from situs._src.ops import array as shapes
 from situs._src.ops import constant as constants
 from situs._src.ops import control, diagonal, join, static_value
@@ -286,3 +287,6 @@ def diag_indices(n: Any, ndim: int = 2) -> tuple[Tensor, ...]:
     if operator.index(ndim) < 0 or (isinstance(n, int) and n < 0):
         raise ArgumentError(f"diag_indices() takes numbers that are not negative, got {n} and {ndim}.")
     return (constants.range(n),) * ndim
+
+
+refuse_by_our_errors(globals())

@@ -13,6 +13,7 @@ from situs._src.base.tensor import Tensor, is_tensor
 from situs._src.ir.graph.tensor import SymbolicTensor
 from situs._src.numpy_api import comparing, elementwise, indexing, products, reducing, shaping
 from situs._src.numpy_api.dtypes import Preference
+from situs._src.numpy_api.refusing import refuse_by_our_errors
 from situs._src.ops import operators
 from situs._src.ops.cast import cast
 from situs._src.runtime.dispatch import on_composite
@@ -165,3 +166,6 @@ def undo() -> None:
             delattr(kind, name)
         else:
             setattr(kind, name, value)
+
+
+refuse_by_our_errors(globals())

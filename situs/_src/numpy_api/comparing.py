@@ -13,6 +13,7 @@ from situs._src.base.tensor import Tensor
 from situs._src.base.typing import ArrayLike
 from situs._src.numpy_api.arrays import choose, promoted, rank_of, sizes_of, to_tensor
 from situs._src.numpy_api.elementwise import OfTwo, _named, imag
+from situs._src.numpy_api.refusing import refuse_by_our_errors
 from situs._src.ops import array as shapes
 from situs._src.ops import compare, constant, reduce
 from situs._src.ops import math as m
@@ -172,3 +173,6 @@ def isrealobj(x: ArrayLike) -> bool:
 def isscalar(num: ArrayLike) -> bool:
     """Whether it has no dimensions."""
     return to_tensor(num).shape.rank == 0
+
+
+refuse_by_our_errors(globals())

@@ -20,6 +20,7 @@ from situs._src.base.errors import ArgumentError, shown
 from situs._src.base.export import export, export_all
 from situs._src.base.tensor import Tensor
 from situs._src.base.typing import DTypeLike
+from situs._src.numpy_api.refusing import refuse_by_our_errors
 
 bool_ = np.bool_
 complex_ = complex128 = np.complex128
@@ -41,7 +42,6 @@ uint32 = np.uint32
 uint64 = np.uint64
 unicode_ = np.str_
 iinfo = np.iinfo
-issubdtype = np.issubdtype
 ndarray = Tensor
 newaxis: Final = None
 pi: Final = math.pi
@@ -72,7 +72,6 @@ export_all(
     "uint64",
     "unicode_",
     "iinfo",
-    "issubdtype",
     "ndarray",
     "newaxis",
     "pi",
@@ -157,6 +156,12 @@ def promote_types(type1: DTypeLike, type2: DTypeLike) -> Any:
     return np.promote_types(of_numpy(type1), of_numpy(type2))
 
 
+@export("experimental.numpy.issubdtype")
+def issubdtype(arg1: Any, arg2: Any) -> bool:
+    """Whether one of NumPy's dtypes is of the kind of another, as ``np.issubdtype`` says."""
+    return bool(np.issubdtype(arg1, arg2))
+
+
 @export("experimental.numpy.finfo")
 def finfo(dtype: DTypeLike) -> Any:
     """The limits of a floating-point dtype, as NumPy tells them.
@@ -168,3 +173,6 @@ def finfo(dtype: DTypeLike) -> Any:
     if not (found.is_floating or found.is_complex):
         raise ArgumentError(f"data type {shown(found.name)} not inexact: finfo() is of floating-point dtypes.")
     return ml_dtypes.finfo(found.real_dtype.as_numpy_dtype)  # type: ignore[no-untyped-call]
+
+
+refuse_by_our_errors(globals())

@@ -15,6 +15,7 @@ from situs._src.base.tensor import Tensor
 from situs._src.base.typing import ArrayLike
 from situs._src.numpy_api.arrays import promoted, to_float, to_tensor
 from situs._src.numpy_api.dtypes import result_type
+from situs._src.numpy_api.refusing import refuse_by_our_errors
 from situs._src.ops import array as shapes
 from situs._src.ops import compare, constant, loop, reduce, spaced
 from situs._src.ops import math as m
@@ -444,3 +445,6 @@ def geomspace(
 
         made = moveaxis(made, 0, axis)
     return cast(made, asked)
+
+
+refuse_by_our_errors(globals())

@@ -12,6 +12,7 @@ from situs._src.base.export import export
 from situs._src.base.tensor import Tensor
 from situs._src.base.typing import ArrayLike
 from situs._src.numpy_api.arrays import at_least, choose, known, promoted, rank_of, to_tensor
+from situs._src.numpy_api.refusing import refuse_by_our_errors
 from situs._src.numpy_api.shaping import _position, moveaxis, ravel, swapaxes
 from situs._src.ops import array as shapes
 from situs._src.ops import compare, constant, diagonal, gather, join, search
@@ -277,3 +278,6 @@ def diff(a: ArrayLike, n: int = 1, axis: int = -1) -> Tensor:
         earlier = gather.gather(x, constant.range(0, m.maximum(m.subtract(size, 1), 0)), axis=axis)
         x = compare.not_equal(later, earlier) if x.dtype.is_bool else m.subtract(later, earlier)
     return x
+
+
+refuse_by_our_errors(globals())

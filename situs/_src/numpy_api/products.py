@@ -11,6 +11,7 @@ from situs._src.base.typing import ArrayLike, DTypeLike
 from situs._src.numpy_api import picking, reducing, shaping
 from situs._src.numpy_api.arrays import at_least, choose, promoted, rank_of, to_tensor
 from situs._src.numpy_api.dtypes import wanted
+from situs._src.numpy_api.refusing import refuse_by_our_errors
 from situs._src.ops import array as shapes
 from situs._src.ops import compare, constant, contract, join, linalg
 from situs._src.ops import math as m
@@ -168,3 +169,6 @@ def trace(a: ArrayLike, offset: int = 0, axis1: int = 0, axis2: int = 1, dtype: 
     """The sums of diagonals."""
     x = to_tensor(a, wanted(dtype))
     return reducing.sum(picking.diagonal_(x, offset, axis1, axis2), -1, dtype)
+
+
+refuse_by_our_errors(globals())

@@ -13,6 +13,7 @@ from situs._src.base.tensor import Tensor
 from situs._src.base.typing import ArrayLike, DTypeLike
 from situs._src.numpy_api.arrays import to_tensor
 from situs._src.numpy_api.dtypes import wanted
+from situs._src.numpy_api.refusing import refuse_by_our_errors
 from situs._src.ops import array as shapes
 from situs._src.ops import random as numbers
 from situs._src.ops import seeds
@@ -89,3 +90,6 @@ def randint(low: Any, high: Any = None, size: Any = None, dtype: DTypeLike | Non
         raise ArgumentError(f"randint() makes int32 and int64, not {shown(dtype)}.")
     lower, upper = (0, int(low)) if high is None else (int(low), int(high))
     return numbers.uniform(_sizes(size), lower, upper, dtype=asked)
+
+
+refuse_by_our_errors(globals())

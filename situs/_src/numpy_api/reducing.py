@@ -16,6 +16,7 @@ from situs._src.base.typing import ArrayLike, DTypeLike
 from situs._src.numpy_api.arrays import at_least, to_float, to_tensor
 from situs._src.numpy_api.dtypes import result_type, wanted
 from situs._src.numpy_api.elementwise import isnan
+from situs._src.numpy_api.refusing import refuse_by_our_errors
 from situs._src.numpy_api.shaping import ravel
 from situs._src.ops import array as shapes
 from situs._src.ops import compare, constant, cumulative, gather, reduce
@@ -272,3 +273,6 @@ def average(a: ArrayLike, axis: int | None = None, weights: ArrayLike | None = N
 def _weighted(x: Tensor, weights: Any) -> DType:
     is_inexact = x.dtype.is_floating or x.dtype.is_complex
     return result_type(x, weights) if is_inexact else result_type(x, weights, float64)
+
+
+refuse_by_our_errors(globals())

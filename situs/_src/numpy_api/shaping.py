@@ -26,6 +26,7 @@ from situs._src.numpy_api.arrays import (
     sizes_of,
     to_tensor,
 )
+from situs._src.numpy_api.refusing import refuse_by_our_errors
 from situs._src.ops import array as shapes
 from situs._src.ops import compare, constant, gather, join, rearrange, scatter
 from situs._src.ops import math as m
@@ -497,3 +498,6 @@ def vander(x: ArrayLike, N: int | None = None, increasing: bool = False) -> Tens
     powers = constant.range(count)
     powers = powers if increasing else rearrange.reverse(powers, [0])
     return m.pow(shapes.expand_dims(base, -1), to_tensor(powers, base.dtype))
+
+
+refuse_by_our_errors(globals())

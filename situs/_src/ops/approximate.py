@@ -60,6 +60,8 @@ def _along(
         rank = given.shape.rank
         if rank is None:
             raise ArgumentError("approx_max_k and approx_min_k need a tensor of known rank.")
+        if not isinstance(axis, int) or not -rank <= axis < rank:
+            raise ArgumentError(f"There is no dimension {axis!r} in a tensor of rank {rank}.")
         order = list(range(rank))
         order.append(order.pop(axis))
         back = [order.index(each) for each in range(rank)]

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from functools import reduce
 from typing import Any
 
-from situs._src.base.errors import ArgumentError, DTypeError
+from situs._src.base.errors import ArgumentError, DTypeError, shown
 from situs._src.base.export import export
 from situs._src.base.shapes import TensorShape, broadcast
 from situs._src.base.tensor import Tensor
@@ -27,12 +27,25 @@ def _all(operators: Sequence[LinearOperator], hint: str) -> bool | None:
 
 
 def _checked(operators: Any, what: str) -> list[LinearOperator]:
-    made = list(operators)
+    if not isinstance(operators, (list, tuple)):
+        raise DTypeError(f"{what}: expected a list of operators, got {shown(operators)}.")
+    made = [_operator(each, what) for each in operators]
     if not made:
         raise ArgumentError(f"{what}: expected a non-empty list of operators.")
     if len({each.dtype for each in made}) > 1:
         raise DTypeError(f"{what}: expected all operators to have one dtype, got {[each.dtype.name for each in made]}.")
     return made
+
+
+def _operator(value: Any, what: str) -> LinearOperator:
+    """An operator.
+
+    Raises:
+        TypeError: the value is none.
+    """
+    if not isinstance(value, LinearOperator):
+        raise DTypeError(f"{what}: expected a tf.linalg.LinearOperator, got {shown(value)}.")
+    return value
 
 
 class _OfSeveral(LinearOperator):
@@ -343,7 +356,7 @@ class LinearOperatorLowRankUpdate(LinearOperator):
         is_square: bool | None = None,
         name: str = "LinearOperatorLowRankUpdate",
     ) -> None:
-        self._base = base_operator
+        self._base = _operator(base_operator, type(self).__name__)
         self._u = base_operator._converted(u)
         self._v = self._u if v is None else base_operator._converted(v)
         self._has_diag = diag_update is not None
@@ -440,7 +453,7 @@ class _OfOne(LinearOperator):
         is_square: bool | None = None,
         name: str | None = None,
     ) -> None:
-        self._operator = operator
+        self._operator = _operator(operator, type(self).__name__)
         if is_non_singular is None:
             is_non_singular = operator.is_non_singular
         if is_self_adjoint is None:
@@ -527,7 +540,7 @@ class LinearOperatorInversion(_OfOne):
         is_square: bool | None = None,
         name: str | None = None,
     ) -> None:
-        if is_non_singular is False or operator.is_non_singular is False:
+        if is_non_singular is False or _operator(operator, type(self).__name__).is_non_singular is False:
             raise ArgumentError("operator and supplied hints must have `is_non_singular` equal to `True` or `None`.")
         super().__init__(operator, True, is_self_adjoint, is_positive_definite, is_square, name)
 

@@ -8,7 +8,7 @@ import torch
 
 from situs._src.base import dtype as dt
 from situs._src.base.dtype import COMPLEX
-from situs._src.base.errors import ArgumentError
+from situs._src.base.errors import ArgumentError, DTypeError, shown
 from situs._src.base.export import export
 from situs._src.base.shapes import TensorShape, broadcast
 from situs._src.base.tensor import Tensor
@@ -26,6 +26,7 @@ from situs._src.ops.diagonal import band_part, diag, diag_part, eye, set_diag
 from situs._src.ops.gather import boolean_mask, gather
 from situs._src.ops.join import concat, pad, stack
 from situs._src.ops.linalg import adjoint, matmul
+from situs._src.ops.linear_operator import LinearOperator
 from situs._src.ops.loop import while_loop
 from situs._src.ops.math import conj, negative
 from situs._src.ops.naming import Composed
@@ -474,6 +475,8 @@ def conjugate_gradient(
         max_iter: The most steps.
         name: A name for the ops.
     """
+    if not isinstance(operator, LinearOperator):
+        raise DTypeError(f"conjugate_gradient takes a tf.linalg.LinearOperator, got {shown(operator)}.")
     if not (operator.is_self_adjoint and operator.is_positive_definite):
         raise ArgumentError("Expected a self-adjoint, positive definite operator.")
     with Composed(name, "conjugate_gradient"):

@@ -371,7 +371,9 @@ class ExtensionTypeSpec(TypeSpec):
     value_class: Any
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
-        cls = self.value_class
+        cls = getattr(self, "value_class", None)
+        if cls is None:
+            raise DTypeError("tf.experimental.ExtensionTypeSpec is a base: each ExtensionType has a Spec of its own.")
         given = _bound(cls, args, kwargs, f"{cls.__name__}.Spec")
         for field in cls._fields():
             where = f"{cls.__name__}.Spec.{field.name}"
@@ -481,7 +483,13 @@ def _filled(part: Any, leaves: Iterator[Any]) -> Any:
 
 @export("experimental.extension_type.as_dict")
 def as_dict(value: ExtensionType) -> dict[str, Any]:
-    """The fields of a value by name; values in fields stay as they are."""
+    """The fields of a value by name; values in fields stay as they are.
+
+    Raises:
+        TypeError: it is no value of an extension type.
+    """
+    if not isinstance(value, ExtensionType):
+        raise DTypeError(f"as_dict takes a value of an ExtensionType, got {shown(value)}.")
     return {field.name: getattr(value, field.name) for field in type(value)._fields()}
 
 

@@ -11,7 +11,7 @@ import situs as tf
 from situs._src.numpy_api import behaviour
 from situs.errors import ArgumentError
 from tests.unit.numpy_api.calls import OF_TENSORS
-from tests.unit.numpy_api.test_functions import TENSORS
+from tests.unit.numpy_api.test_numpy_functions import TENSORS
 
 tnp = tf.experimental.numpy
 

@@ -52,7 +52,7 @@ def _dilated(input: Any, filters: Any, strides: Any, rates: Any, padding: Any) -
 
 
 def _check_layout(data_format: str) -> None:
-    if data_format != "NHWC":
+    if not isinstance(data_format, str) or data_format != "NHWC":
         raise ArgumentError("Data formats other than NHWC are not yet supported")
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect as _inspect
 from collections.abc import Callable
 from typing import Any
 
@@ -46,7 +47,10 @@ def _streaming(metric: Callable[..., Any]) -> Callable[..., Any]:
     def streaming(predictions: ArrayLike, labels: ArrayLike, *args: Any, **kwargs: Any) -> Any:
         return metric(labels, predictions, *args, **kwargs)
 
+    own = _inspect.signature(metric)
+    labels, predictions, *others = own.parameters.values()
     streaming.__doc__ = metric.__doc__
+    streaming.__signature__ = own.replace(parameters=[predictions, labels, *others])  # type: ignore[attr-defined]
     return streaming
 
 

@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from situs._src.base.errors import ArgumentError, shown
+from situs._src.base.errors import ArgumentError, DTypeError, shown
 from situs._src.ir.graph.context import control_dependencies, get_default_graph
+from situs._src.ir.graph.node import Operation
 from situs._src.ops.array import identity
 from situs._src.ops.clip import clip_by_global_norm
+from situs._src.ops.constant import convert_to_tensor
 from situs._src.summaries.graph_summaries import histogram, scalar
 from situs._src.v1.frontend import builds
 from situs._src.v1.optimizers import optimizers
@@ -117,17 +119,32 @@ def _multiplied(gradient: Any, variable: Any, by: Any) -> tuple[Any, Any]:
 @builds
 def summarize_tensor(tensor: Any, tag: str | None = None) -> Any:
     """A summary of a tensor: of a number its value, else a histogram."""
-    name = tensor.op.name if tag is None else tag
-    return scalar(name, tensor) if tensor.shape.rank == 0 else histogram(name, tensor)
+    name = _name_of(tensor) if tag is None else tag
+    given = convert_to_tensor(tensor)
+    return scalar(name, given) if given.shape.rank == 0 else histogram(name, given)
+
+
+def _name_of(tensor: Any) -> str:
+    """The name of the operation that makes a tensor, or of a variable.
+
+    Raises:
+        TypeError: it is neither.
+    """
+    made_by = getattr(tensor, "op", None)
+    if not isinstance(made_by, Operation):
+        raise DTypeError(f"A summary of a tensor of a graph has its name, got {shown(tensor)}.")
+    return made_by.name
 
 
 @builds
 def summarize_activation(op: Any) -> Any:
     """A histogram of what a layer gives."""
-    return histogram(f"{op.op.name}/activation", op)
+    return histogram(f"{_name_of(op)}/activation", op)
 
 
 @builds
 def summarize_tensors(tensors: Any, summarizer: Callable[[Any], Any] = summarize_tensor) -> list[Any]:
     """Summaries of tensors."""
+    if not isinstance(tensors, (list, tuple)):
+        raise DTypeError(f"Summaries are made of a list of tensors, got {shown(tensors)}.")
     return [summarizer(tensor) for tensor in tensors]
