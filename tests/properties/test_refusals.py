@@ -51,7 +51,15 @@ def _is_question(name: str) -> bool:
         found = getattr(found, part)
     last = name.rpartition(".")[2]
     return isinstance(found, types.FunctionType) and not last.startswith(
-        ("set_", "enable_", "disable_", "reset_", "run_functions_", "experimental_run_functions_")
+        (
+            "set_",
+            "enable_",
+            "disable_",
+            "reset_",
+            "run_functions_",
+            "experimental_run_functions_",
+            "experimental_enable_",
+        )
     )
 
 

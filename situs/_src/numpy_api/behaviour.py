@@ -9,7 +9,7 @@ import numpy as np
 
 from situs._src.base.errors import ArgumentError, UnimplementedError, shown
 from situs._src.base.export import export
-from situs._src.base.tensor import Tensor, is_tensor
+from situs._src.base.tensor import Tensor, is_tensor, read
 from situs._src.ir.graph.tensor import SymbolicTensor
 from situs._src.numpy_api import comparing, elementwise, indexing, products, reducing, shaping
 from situs._src.numpy_api.dtypes import Preference
@@ -135,6 +135,7 @@ def _promote(kind: type, name: str, function: Function) -> None:
     before, is_reversible = operators.BINARY[name]
 
     def forward(x: Any, y: Any) -> Any:
+        x, y = read(x), read(y)  # Keras' variables stand for tensors
         return function(x, y) if _takes(x, y) else before(x, y)
 
     _set(kind, f"__{name}__", forward)

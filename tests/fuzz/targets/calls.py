@@ -21,7 +21,16 @@ _ENDS = ("app.run", "test.main", "memory.swap_to_host", "memory.record", "checkp
 _GIVES_UP = ("config.reset",)
 _WAITS = ("wait_for_new_checkpoint", "start_queue_runners", "Supervisor", "SessionManager")
 _OTHER = (".logging.", ".gfile.", "flags.", "test.", "file_io.", "assert_all_finite_but")  # logs, deletes, remembers
-_SETTINGS = ("set_", "enable_", "disable_", "reset_", "run_functions_", "experimental_run_functions_", "install_")
+_SETTINGS = (
+    "set_",
+    "enable_",
+    "disable_",
+    "reset_",
+    "run_functions_",
+    "experimental_run_functions_",
+    "experimental_enable_",
+    "install_",
+)
 
 
 def asked(name: str) -> bool:

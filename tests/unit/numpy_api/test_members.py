@@ -109,6 +109,14 @@ def test_operators_promote(value: Any, dtype: tf.DType) -> None:
     assert value().dtype == dtype
 
 
+def test_variables_of_keras() -> None:
+    """Their dtype is a word."""
+    v, x = tf.keras.Variable([1.0, 2.0]), tf.constant([2, 3])
+    assert (v * x).numpy().tolist() == (x * v).numpy().tolist() == [2, 6]
+    assert (x * v).dtype == tf.float64
+    assert (tf.constant([1.0, 1.0]) + v).dtype == tf.float32
+
+
 def test_float32_may_be_preferred() -> None:
     """A dtype of Python's floats: an int32 beside one is a float64 in NumPy whichever it is."""
     enable(prefer_float32=True)
