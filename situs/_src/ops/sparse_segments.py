@@ -6,7 +6,7 @@ tf.sparse.segment_sum(data, [0, 3], [0, 0])       data[0] + data[3], as one row
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Protocol
 
 from situs._src.base.export import export
 from situs._src.base.tensor import Tensor
@@ -39,100 +39,86 @@ _MEAN: _Combine = (segment_mean, unsorted_segment_mean)
 _SQRT_N: _Combine = (_sqrt_n, unsorted_segment_sqrt_n)
 
 
-def _combined(
-    ways: _Combine, data: Any, indices: Any, segment_ids: Any, count: Any, name: str | None, sparse: bool
-) -> Tensor:
-    with Composed(name, "SparseSegment"):
-        whole, ids = convert_to_tensor(data), convert_to_tensor(segment_ids)
-        if not as_bool(sparse, "sparse_gradient"):
-            whole = reshape(whole, shape_of(whole))  # whose gradient is dense
-        rows = gather(whole, indices)
-        made: Tensor = ways[0](rows, ids) if count is None else ways[1](rows, ids, count)
-        return made
+class _OfRows(Protocol):
+    """Combines rows by segments."""
+
+    def __call__(
+        self,
+        data: ArrayLike,
+        indices: ArrayLike,
+        segment_ids: ArrayLike,
+        num_segments: IntLike | None = None,
+        name: str | None = None,
+        sparse_gradient: bool = False,
+    ) -> Tensor: ...
 
 
-@export("sparse.segment_sum", v1=())
-def segment_sum_of_rows(
-    data: ArrayLike,
-    indices: ArrayLike,
-    segment_ids: ArrayLike,
-    num_segments: IntLike | None = None,
-    name: str | None = None,
-    sparse_gradient: bool = False,
-) -> Tensor:
-    """Sums rows by segments.
+class _OfRowsV1(Protocol):
+    """The same with TensorFlow 1's order of arguments."""
+
+    def __call__(
+        self,
+        data: ArrayLike,
+        indices: ArrayLike,
+        segment_ids: ArrayLike,
+        name: str | None = None,
+        num_segments: IntLike | None = None,
+        sparse_gradient: bool = False,
+    ) -> Tensor: ...
+
+
+def _of_rows(ways: _Combine, doc: str) -> _OfRows:
+    def call(
+        data: ArrayLike,
+        indices: ArrayLike,
+        segment_ids: ArrayLike,
+        num_segments: IntLike | None = None,
+        name: str | None = None,
+        sparse_gradient: bool = False,
+    ) -> Tensor:
+        with Composed(name, "SparseSegment"):
+            whole, ids = convert_to_tensor(data), convert_to_tensor(segment_ids)
+            if not as_bool(sparse_gradient, "sparse_gradient"):
+                whole = reshape(whole, shape_of(whole))  # whose gradient is dense
+            rows = gather(whole, indices)
+            made: Tensor = ways[0](rows, ids) if num_segments is None else ways[1](rows, ids, num_segments)
+            return made
+
+    call.__doc__ = f"""{doc}
 
     Args:
         data: The tensor.
-        indices: Which rows.
+        indices: Which of its rows.
         segment_ids: The segment of each of these; they rise.
         num_segments: How many segments there are; by default one more than the last number.
         name: A name for the op.
         sparse_gradient: Whether the gradient is that of the rows alone.
     """
-    return _combined(_SUM, data, indices, segment_ids, num_segments, name, sparse_gradient)
+    return call
 
 
-@export("sparse.segment_mean", v1=())
-def segment_mean_of_rows(
-    data: ArrayLike,
-    indices: ArrayLike,
-    segment_ids: ArrayLike,
-    num_segments: IntLike | None = None,
-    name: str | None = None,
-    sparse_gradient: bool = False,
-) -> Tensor:
-    """Averages rows by segments; the arguments are those of `tf.sparse.segment_sum`."""
-    return _combined(_MEAN, data, indices, segment_ids, num_segments, name, sparse_gradient)
+def _with_name_first(function: _OfRows) -> _OfRowsV1:
+    def call(
+        data: ArrayLike,
+        indices: ArrayLike,
+        segment_ids: ArrayLike,
+        name: str | None = None,
+        num_segments: IntLike | None = None,
+        sparse_gradient: bool = False,
+    ) -> Tensor:
+        return function(data, indices, segment_ids, num_segments, name, sparse_gradient)
+
+    call.__doc__ = function.__doc__
+    return call
 
 
-@export("sparse.segment_sqrt_n", v1=())
-def segment_sqrt_n_of_rows(
-    data: ArrayLike,
-    indices: ArrayLike,
-    segment_ids: ArrayLike,
-    num_segments: IntLike | None = None,
-    name: str | None = None,
-    sparse_gradient: bool = False,
-) -> Tensor:
-    """Sums rows by segments and divides by the root of their number; arguments as for `tf.sparse.segment_sum`."""
-    return _combined(_SQRT_N, data, indices, segment_ids, num_segments, name, sparse_gradient)
-
-
-@export(v1=("sparse_segment_sum", "sparse.segment_sum"))
-def sparse_segment_sum(
-    data: ArrayLike,
-    indices: ArrayLike,
-    segment_ids: ArrayLike,
-    name: str | None = None,
-    num_segments: IntLike | None = None,
-    sparse_gradient: bool = False,
-) -> Tensor:
-    """Sums rows by segments, with TensorFlow 1's arguments."""
-    return _combined(_SUM, data, indices, segment_ids, num_segments, name, sparse_gradient)
-
-
-@export(v1=("sparse_segment_mean", "sparse.segment_mean"))
-def sparse_segment_mean(
-    data: ArrayLike,
-    indices: ArrayLike,
-    segment_ids: ArrayLike,
-    name: str | None = None,
-    num_segments: IntLike | None = None,
-    sparse_gradient: bool = False,
-) -> Tensor:
-    """Averages rows by segments, with TensorFlow 1's arguments."""
-    return _combined(_MEAN, data, indices, segment_ids, num_segments, name, sparse_gradient)
-
-
-@export(v1=("sparse_segment_sqrt_n", "sparse.segment_sqrt_n"))
-def sparse_segment_sqrt_n(
-    data: ArrayLike,
-    indices: ArrayLike,
-    segment_ids: ArrayLike,
-    name: str | None = None,
-    num_segments: IntLike | None = None,
-    sparse_gradient: bool = False,
-) -> Tensor:
-    """Sums rows by segments, divided by the root of their number, with TensorFlow 1's arguments."""
-    return _combined(_SQRT_N, data, indices, segment_ids, num_segments, name, sparse_gradient)
+segment_sum_of_rows = export("sparse.segment_sum", v1=())(_of_rows(_SUM, "Sums rows by segments."))
+segment_mean_of_rows = export("sparse.segment_mean", v1=())(_of_rows(_MEAN, "Averages rows by segments."))
+segment_sqrt_n_of_rows = export("sparse.segment_sqrt_n", v1=())(
+    _of_rows(_SQRT_N, "Sums rows by segments, and divides by the root of how many they are.")
+)
+sparse_segment_sum = export(v1=("sparse_segment_sum", "sparse.segment_sum"))(_with_name_first(segment_sum_of_rows))
+sparse_segment_mean = export(v1=("sparse_segment_mean", "sparse.segment_mean"))(_with_name_first(segment_mean_of_rows))
+sparse_segment_sqrt_n = export(v1=("sparse_segment_sqrt_n", "sparse.segment_sqrt_n"))(
+    _with_name_first(segment_sqrt_n_of_rows)
+)

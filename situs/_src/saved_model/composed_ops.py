@@ -19,6 +19,7 @@ from situs._src.ops.image_window import crop_and_resize, non_max_suppression
 from situs._src.ops.math import conj
 from situs._src.ops.printing import format as string_format
 from situs._src.ops.search import in_top_k
+from situs._src.ops.sparse_segments import segment_mean_of_rows, segment_sqrt_n_of_rows, segment_sum_of_rows
 from situs._src.ops.static_value import get_static_value
 from situs._src.ragged.gathering import gather_rows
 from situs._src.ragged.making import ragged_range
@@ -97,11 +98,6 @@ def _column(matrix: Any, number: int) -> Any:
     return _op("GatherV2")(matrix, number, 1)
 
 
-def _segments(segments: Any) -> Any:
-    """How many segments there are: one more than the last number, of numbers that rise."""
-    return _op("AddV2")(_op("Max")(_op("ConcatV2")([segments, [-1]], 0), [0]), 1)
-
-
 def _added_up(values: Any, segments: Any, count: Any) -> Any:
     return _op("UnsortedSegmentSum")(values, segments, count)
 
@@ -117,13 +113,7 @@ def _share(segments: Any, count: Any, values: Any, way: str) -> Any:
     return _op("Reshape")(shares, [-1] + [1] * (rank - 1))
 
 
-def _sparse_segment(way: str, tensors: Sequence[Any], attrs: Mapping[str, AttrValue]) -> list[Any]:
-    data, indices, segments = tensors[:3]
-    count = tensors[3] if len(tensors) > 3 else _segments(segments)
-    values = _rows(data, indices)
-    if way != "Sum":
-        values = _op("Mul")(values, _share(segments, count, values, way))
-    return [_added_up(values, segments, count)]
+_WAYS = {"Mean": segment_mean_of_rows, "SqrtN": segment_sqrt_n_of_rows, "Sum": segment_sum_of_rows}
 
 
 def _sparse_segment_grad(way: str, tensors: Sequence[Any], attrs: Mapping[str, AttrValue]) -> list[Any]:
@@ -142,9 +132,9 @@ def _sparse_segment_rows_grad(way: str, tensors: Sequence[Any], attrs: Mapping[s
 
 
 def _segments_of_ways() -> None:
-    for way in ("Mean", "SqrtN", "Sum"):
-        composed(f"SparseSegment{way}", "output")(partial(_sparse_segment, way))
-        composed(f"SparseSegment{way}WithNumSegments", "output")(partial(_sparse_segment, way))
+    for way, combined in _WAYS.items():
+        _one(f"SparseSegment{way}", "output", combined)
+        _one(f"SparseSegment{way}WithNumSegments", "output", combined)
         composed(f"SparseSegment{way}Grad", "output")(partial(_sparse_segment_grad, way))
         composed(f"SparseSegment{way}GradV2", "output", "sorted_unique_indices")(
             partial(_sparse_segment_rows_grad, way)
